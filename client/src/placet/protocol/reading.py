@@ -53,19 +53,14 @@ _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 _FORBIDDEN = re.compile(f"[\x00\ud800-\udfff{_NONCHARACTERS}]")
 
 _TOO_BIG = "This number is beyond ±9007199254740991 (2^53 - 1): send it as a string."
-_INEXACT = "This number would lose digits in a double (64-bit float): send it as a string."
-_NONFINITE = "NaN and Infinity are no JSON numbers: send null or a string."
-_BAD_VALUE = (
-    "A value is expected here; a string must be closed, with control characters and backslashes"
-    " escaped"
-)
+_INEXACT = "A double (64-bit float) would change this number: send it as a string."
 
 
 class InvalidJSON(ValueError):
     """A text that is not I-JSON; `faults` has at least one, in the order of the text.
 
-    Messages name members but contain no values. They end after MAX_FAULTS faults, or at the
-    first after which the text cannot be followed any further.
+    Messages name members but contain no values. Reading stops at MAX_FAULTS faults, at one with
+    a very long pointer, and where the text cannot be followed any further.
     """
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
@@ -116,29 +111,26 @@ class _Reader:
         """The value that starts at this offset, and the offset of what follows it."""
         found = _VALUE.match(self.text, at)
         if found is None:
-            self.stop(f"{_BAD_VALUE}, {self.place(at)}.")
+            self.stop_at_no_value(at)
         kind = str(found.lastgroup)
         token, at = found[kind], found.end()
+        value: JSONValue = None
         match kind:
             case "plain":
-                if not self.plain_is_clean:
-                    self.check_string(token)
-                return token, at
+                value = self.string(token, is_clean=self.plain_is_clean)
             case "escaped":
-                string = json.loads(token)
-                self.check_string(string)
-                return string, at
+                value = self.string(json.loads(token), is_clean=False)
             case "whole":
-                return self.whole(token), at
+                value = self.whole(token)
             case "real":
-                return self.real(token), at
+                value = self.real(token)
             case "word":
-                return _WORDS[token], at
+                value = _WORDS[token]
             case "open":
-                return self.container(token, at)
-            case _:
-                self.fault(_NONFINITE)
-                return None, at
+                value, at = self.container(token, at)
+            case "nonfinite":
+                self.fault("NaN and Infinity are no JSON numbers: send null or a string.")
+        return value, at
 
     def container(self, bracket: str, at: int) -> tuple[JSONValue, int]:
         if len(self.path) == MAX_DEPTH:
@@ -205,9 +197,10 @@ class _Reader:
             return int(number)
         return number
 
-    def check_string(self, string: str) -> None:
-        if why := _forbidden(string):
+    def string(self, string: str, *, is_clean: bool) -> str:
+        if not is_clean and (why := _forbidden(string)):
             self.fault(f"This text has {why}")
+        return string
 
     def past_space(self, at: int) -> int:
         found = _SPACES.match(self.text, at)
@@ -220,6 +213,14 @@ class _Reader:
             return "but the text ends"
         line = self.text.count("\n", 0, at) + 1
         return f"at line {line}, column {at - self.text.rfind(chr(10), 0, at)}"
+
+    def stop_at_no_value(self, at: int) -> NoReturn:
+        if self.text.startswith('"', self.past_space(at)):
+            self.stop(
+                "This string is not closed, or has a raw control character or an unknown escape,"
+                f" {self.place(at)}."
+            )
+        self.stop(f"A value is expected, {self.place(at)}.")
 
     def fault(self, message: str) -> None:
         fault = Fault(pointer(self.path), message)

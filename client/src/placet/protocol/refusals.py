@@ -22,7 +22,8 @@ class RefusalCode(StrEnum):
     status: int
     sentence: str
 
-    def __new__(cls, code: str, status: int, sentence: str) -> Self:
+    # The defaults are for type checkers only, which take a look-up by code for this call.
+    def __new__(cls, code: str, status: int = 0, sentence: str = "") -> Self:
         member = str.__new__(cls, code)
         member._value_ = code
         member.status = status
