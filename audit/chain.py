@@ -6,6 +6,7 @@ are another. Whoever edits, removes, inserts or reorders events must rebuild eve
 after that place and the stored head.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,3 +39,22 @@ def event_hash(members: Mapping[str, JSONValue]) -> str:
     events, leaves their hashes as they are.
     """
     return sha256_hex(canonical({name: v for name, v in members.items() if v is not None}))
+
+
+class SequenceDigest:
+    """Digest of event hashes in the order of their numbers: SHA-256 of one hash per line.
+
+    It commits to every event up to the last one added, to their order and to their count:
+    each hash covers its event and, through the chain, all earlier ones.
+    """
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+
+    def add(self, event_hash: str) -> None:
+        """Add the hash of the event with the next number."""
+        self._sha256.update(event_hash.encode() + b"\n")
+
+    def hex(self) -> str:
+        """Give the digest of what was added so far, in lower-case hex."""
+        return self._sha256.hexdigest()

@@ -1,0 +1,177 @@
+"""Reading the record for pages, the feed and webhooks.
+
+Every query names its tenant. The page and the feed show numbered events only; a run's own
+history does not wait for the number.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, Q, QuerySet
+
+from audit.chain import instant
+from audit.models import Event, Numbered
+from placet.protocol.reading import JSONValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFilter:
+    """What the audit page can look for; members that are None do not restrict.
+
+    `since_at` is included, `until_at` is not.
+    """
+
+    run_id: str | None = None
+    interrupt_id: str | None = None
+    action_id: str | None = None
+    agent_id: int | None = None
+    actor_kind: str | None = None
+    actor_id: str | None = None
+    type: str | None = None
+    tool: str | None = None
+    digest: str | None = None
+    code: str | None = None
+    since_at: datetime | None = None
+    until_at: datetime | None = None
+
+    def condition(self) -> Q:
+        """Give the filter as a condition on `Event`."""
+        wanted = {
+            "run_id": self.run_id,
+            "interrupt_id": self.interrupt_id,
+            "action_id": self.action_id,
+            "agent_id": self.agent_id,
+            "actor_kind": self.actor_kind,
+            "actor_id": self.actor_id,
+            "type": self.type,
+            "tool": self.tool,
+            "digest": self.digest,
+            "code": self.code,
+            "at__gte": self.since_at,
+            "at__lt": self.until_at,
+        }
+        return Q(**{name: value for name, value in wanted.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events newest first, each with its number `n`, and what lies beyond them."""
+
+    events: tuple[Event, ...]
+    has_newer: bool
+    has_older: bool
+
+
+def events_page(
+    *,
+    tenant_id: int,
+    filters: EventFilter,
+    before_id: int | None = None,
+    after_id: int | None = None,
+    limit: int = 50,
+) -> EventPage:
+    """Give a page of a tenant's numbered events by event id, in one query.
+
+    `before_id` gives the next older ones, `after_id` the next newer ones, neither the
+    newest; at most one of the two is given.
+    """
+    events = _numbered(Event.objects.filter(filters.condition(), tenant_id=tenant_id))
+    if after_id is not None:
+        found = list(events.filter(id__gt=after_id).order_by("id")[: limit + 1])
+        shown = tuple(reversed(found[:limit]))
+        return EventPage(shown, has_newer=len(found) > limit, has_older=True)
+    if before_id is not None:
+        events = events.filter(id__lt=before_id)
+    found = list(events.order_by("-id")[: limit + 1])
+    shown = tuple(found[:limit])
+    return EventPage(shown, has_newer=before_id is not None, has_older=len(found) > limit)
+
+
+def run_events(
+    *,
+    tenant_id: int,
+    run_id: str,
+    after_seq: int = 0,
+    interrupt_ids: Sequence[str] | None = None,
+    limit: int = 200,
+) -> list[Event]:
+    """Give a run's events in order of `run_seq`, numbered or not.
+
+    `interrupt_ids` restricts them to those of some interrupts and their actions.
+    """
+    events = Event.objects.filter(tenant_id=tenant_id, run_id=run_id, run_seq__gt=after_seq)
+    if interrupt_ids is not None:
+        events = events.filter(interrupt_id__in=interrupt_ids)
+    return list(events.select_related("numbered").order_by("run_seq")[:limit])
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Events in order of their numbers, and the `after` with which to go on.
+
+    `next` also passes over events that were not asked for, so nobody reads those twice.
+    """
+
+    events: tuple[Event, ...]
+    next: int
+
+
+def events_after(
+    *,
+    tenant_id: int,
+    after: int,
+    limit: int,
+    run_id: str | None = None,
+    agent_id: int | None = None,
+) -> Feed:
+    """Give the tenant's events with numbers above `after`, each once, in two queries.
+
+    `agent_id` restricts them to runs of one agent, `run_id` to one run.
+    """
+    newest = newest_n(tenant_id)
+    wanted = EventFilter(run_id=run_id, agent_id=agent_id).condition()
+    events = Event.objects.filter(
+        wanted, tenant_id=tenant_id, numbered__tenant_id=tenant_id
+    ).filter(numbered__n__gt=after, numbered__n__lte=newest)
+    found = tuple(_numbered(events).order_by("numbered__n")[:limit])
+    is_full = len(found) == limit
+    return Feed(found, next=_n(found[-1]) if is_full and found else max(after, newest))
+
+
+def newest_n(tenant_id: int) -> int:
+    """Give the tenant's last number, 0 before the first."""
+    newest = Numbered.objects.filter(tenant_id=tenant_id).aggregate(newest=Max("n"))["newest"]
+    return newest or 0
+
+
+def event_shape(event: Event, n: int | None) -> dict[str, JSONValue]:
+    """Give an event as the API tells it (contract §6); `n` is null before numbering."""
+    return {
+        "n": n,
+        "run_seq": event.run_seq,
+        "type": event.type,
+        "at": instant(event.at),
+        "actor": {
+            "kind": event.actor_kind,
+            "id": event.actor_id,
+            "name": event.actor_name,
+        },
+        "run_id": event.run_id,
+        "interrupt_id": event.interrupt_id,
+        "action_id": event.action_id,
+        "from": event.from_state,
+        "to": event.to_state,
+        "revision": event.revision,
+        "digest": event.digest,
+        "refused": None if event.refused is None else json.loads(event.refused),
+    }
+
+
+def _numbered(events: QuerySet[Event]) -> QuerySet[Event]:
+    return events.filter(numbered__n__isnull=False).select_related("numbered")
+
+
+def _n(event: Event) -> int:
+    return event.numbered.n
