@@ -141,17 +141,16 @@ class Hub:
         self._want([waiter])
 
     def _settle(self, waiter: Waiter, answer: Answer | None) -> None:
-        if waiter.answer.done():
-            return
-        waiter.answer.set_result(answer)
+        if not waiter.answer.done():  # a cancelled request has cancelled it
+            waiter.answer.set_result(answer)
         if waiter.timer is not None:
             waiter.timer.cancel()
         self._unread.pop(waiter, None)
         self._unchecked.pop(waiter, None)
-        waiters = self._by_id[waiter.wait.object_id]
-        waiters.discard(waiter)
-        if not waiters:
-            del self._by_id[waiter.wait.object_id]
+        if waiters := self._by_id.get(waiter.wait.object_id):
+            waiters.discard(waiter)
+            if not waiters:
+                del self._by_id[waiter.wait.object_id]
 
     async def _look(self) -> None:
         while True:

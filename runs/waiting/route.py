@@ -67,7 +67,28 @@ class LongPolls:
         await self._hub.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
-    def _asked(route: LongPoll, match: re.Match[str], scope: Scope) -> tuple[Wait, int] | None:
+    def _asked(self, scope: Scope) -> tuple[Wait, int] | None:
+        if scope["type"] != "http" or scope["method"] != "GET" or not scope["query_string"]:
+            return None
+        for route in self._routes:
+            if match := route.path.fullmatch(scope["path"]):
+                return _asked(route, match, scope)
+        return None
+
+    async def _wait(self, wait: Wait, wait_s: int, receive: Receive, send: Send) -> None:
+        waiter = self._hub.register(wait, wait_s=wait_s)
+        watch = asyncio.ensure_future(_disconnected(receive))
+        watch.add_done_callback(lambda _: self._hub.forget(waiter))
+        try:
+            answer = await waiter.answer
+        finally:
+            self._hub.forget(waiter)
+            watch.cancel()
+        if answer is not None:
+            await _send(answer, send)
+
+
+def _asked(route: LongPoll, match: re.Match[str], scope: Scope) -> tuple[Wait, int] | None:
     pairs = _pairs(scope["query_string"])
     token = _token(scope["headers"])
     wait_s = read_wait_s(_only("wait_s", pairs) or "")
