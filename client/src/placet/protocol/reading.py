@@ -21,7 +21,7 @@ JSONValue: TypeAlias = (
 MAX_FAULTS: Final = 10
 """Reading stops at this many faults."""
 
-_SAFE_CHARS = 15  # whatever sign and digits these are, the number is within MAX_INTEGER
+_WHOLE_CHARS = len(str(-MAX_INTEGER))  # longer ones are not converted: Python limits the digits
 _SHOWN_CHARS = 80
 _LONG_POINTER_CHARS = 1024  # one fault with so long a pointer is enough for one answer
 
@@ -180,12 +180,10 @@ class _Reader:
         return name, found.end()
 
     def whole(self, token: str) -> int:
-        if len(token) > _SAFE_CHARS and (
-            len(token) > _SAFE_CHARS + 2 or abs(int(token)) > MAX_INTEGER
-        ):
+        number = int(token) if len(token) <= _WHOLE_CHARS else MAX_INTEGER + 1
+        if abs(number) > MAX_INTEGER:
             self.fault(_TOO_BIG)
-            return 0
-        return int(token)
+        return number
 
     def real(self, token: str) -> int | float:
         number = float(token)
