@@ -64,7 +64,8 @@ class Stop(Exception):
 def main(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code."""
     if sys.version_info[:2] < MINIMUM:
-        raise Stop(f"Python 3.11 or later is needed; this is {sys.version.split()[0]}.")
+        needed = ".".join(map(str, MINIMUM))
+        raise Stop(f"Python {needed} or later is needed; this is {sys.version.split()[0]}.")
     command, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     if command in {"help", "-h", "--help"}:
         print(__doc__)

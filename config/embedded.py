@@ -76,9 +76,12 @@ class Cluster:
 
     @property
     def socket_dir(self) -> Path:
-        """The folder of the server's socket; a short one where the path would be too long."""
+        """The folder of the server's socket: a short one where the system allows no path as long.
+
+        The same where a comma would make an address name two hosts.
+        """
         inside = self.home / "socket"
-        if len(os.fsencode(inside / _SOCKET)) <= _SOCKET_PATH_BYTES:
+        if len(os.fsencode(inside / _SOCKET)) <= _SOCKET_PATH_BYTES and "," not in str(inside):
             return inside
         mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
         return Path(f"/tmp/placet-{self.account.uid}-{mark}")

@@ -108,8 +108,9 @@ def weaknesses(connection: HasCursor, *, append_only: Collection[str]) -> tuple[
             else:
                 cursor.execute(
                     "SELECT right_name FROM unnest(%s::text[]) right_name"
-                    " WHERE has_table_privilege(%s, right_name)",
-                    [list(_FORBIDDEN), name],
+                    " WHERE has_table_privilege(%s, right_name)"
+                    " OR right_name = 'UPDATE' AND has_any_column_privilege(%s, right_name)",
+                    [list(_FORBIDDEN), name, name],
                 )
                 rights = [right for (right,) in cursor.fetchall()]
                 if rights:

@@ -1,0 +1,174 @@
+"""The first file that anybody runs: what it takes from its surroundings and what it gives back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import bootstrap
+
+ROOT = Path(bootstrap.__file__).parent
+LISTING = """\
+:env:.default-timeout='180'
+:env:.index-url='https://env.example/simple'
+global.cert='/etc/ssl/own.pem'
+global.extra-index-url='file:///one/simple\\nfile:///two/simple'
+global.index-url='https://global.example/simple'
+install.index-url='https://install.example/simple'
+install.no-binary='x'
+"""
+PARENT = """
+import bootstrap, sys
+code = bootstrap.child([sys.executable, "-c", sys.argv[1]], bootstrap.environment())
+print(code, bootstrap.was_interrupted())
+"""
+CHILD = """
+import signal, sys, time
+count = []
+signal.signal(signal.SIGINT, lambda *_: count.append(1))
+signal.signal(signal.SIGTERM, lambda *_: count.append(1))
+print("ready", flush=True)
+while not count:
+    time.sleep(0.01)
+time.sleep(0.3)
+sys.exit(40 + len(count))
+"""
+
+
+def test_an_active_environment_and_foreign_settings_are_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_INDEX_URL", "PYTHONPATH", "PYTHONHOME"):
+        monkeypatch.setenv(name, "/foreign")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+
+    given = bootstrap.environment()
+
+    assert "/foreign" not in given.values()
+    assert given["PIP_INDEX_URL"] == "https://index.example/simple"
+
+
+def test_the_installer_is_told_what_pip_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pip = tmp_path / "bin" / "python"
+    pip.parent.mkdir()
+    pip.write_text(f"#!/bin/sh\ncat <<'END'\n{LISTING}END\n")
+    pip.chmod(0o755)
+    monkeypatch.setattr(bootstrap, "TOOL", tmp_path)
+    monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+
+    given = bootstrap.uv_environment()
+
+    assert given == {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": "https://env.example/simple",
+        "UV_INDEX": "file:///one/simple file:///two/simple",
+        "UV_HTTP_TIMEOUT": "180",
+        "SSL_CERT_FILE": "/etc/ssl/own.pem",
+    }
+
+
+@pytest.mark.parametrize("changed", ["LOCK", "VENV", "pyproject.toml"])
+def test_the_environment_is_made_anew_when_what_it_depends_on_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changed: str
+) -> None:
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(bootstrap, "LOCK", tmp_path / "requirements.lock")
+    for name in ("requirements.lock", "pyproject.toml", "other.lock"):
+        (tmp_path / name).write_text(name)
+    before = bootstrap.fingerprint()
+    assert bootstrap.fingerprint() == before
+
+    if changed == "pyproject.toml":
+        (tmp_path / changed).write_text("other")
+    else:
+        monkeypatch.setattr(bootstrap, changed, tmp_path / "other.lock")
+
+    assert bootstrap.fingerprint() != before
+
+
+def test_an_older_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "MINIMUM", (4, 0))
+
+    with pytest.raises(bootstrap.Stop, match=r"Python 4\.0 or later is needed; this is 3\."):
+        bootstrap.main(["install"])
+
+
+def test_a_missing_module_names_the_package_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bootstrap, "TOOL", tmp_path / "uv")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+
+    with pytest.raises(bootstrap.Stop, match="apt-get install python3-venv"):
+        bootstrap.ensure_uv()
+
+
+def test_a_failed_step_shows_what_it_said_and_what_to_do() -> None:
+    with pytest.raises(bootstrap.Stop) as stopped:
+        bootstrap.run_tool(bootstrap.environment(), "sh", "-c", "echo no route >&2; exit 1")
+
+    assert str(stopped.value).startswith("no route\n\nThis step failed: sh -c")
+    assert "PIP_INDEX_URL" in str(stopped.value)
+
+
+@pytest.mark.parametrize("words", [[], ["unknown"]])
+def test_without_a_known_command_the_usage_is_shown(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert bootstrap.main(words) == 2
+    assert "bootstrap.py serve [--host H] [--port P]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -9 $$", 137)])
+def test_the_exit_code_is_the_childs(script: str, code: int) -> None:
+    assert bootstrap.child(["sh", "-c", script], bootstrap.environment()) == code
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_the_child_once_and_its_end_is_awaited(number: signal.Signals) -> None:
+    """Ctrl-C goes to the whole group, as a terminal sends it; a plain kill to the parent alone."""
+    command = [sys.executable, "-c", PARENT, CHILD]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        if number == signal.SIGINT:
+            os.killpg(parent.pid, number)
+        else:
+            parent.send_signal(number)
+        told = parent.stdout.readline()
+        code = parent.wait(timeout=30)
+
+    assert (told, code) == ("41 True\n", 0)
+
+
+def test_two_starts_at_once_wait_for_each_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bootstrap, "PRIVATE", tmp_path)
+    script = (
+        "import bootstrap, pathlib, sys\n"
+        f"bootstrap.PRIVATE = pathlib.Path({str(tmp_path)!r})\n"
+        'with bootstrap.locked():\n    print("mine", flush=True)\n'
+    )
+    with bootstrap.locked():
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(0.3)
+        still_waits = waiting.poll() is None
+    told, _ = waiting.communicate(timeout=30)
+
+    assert (still_waits, told) == (True, "mine\n")

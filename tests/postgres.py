@@ -1,0 +1,112 @@
+"""pytest plugin: one throw-away PostgreSQL server for the whole run, gone at its end.
+
+Loaded with `-p tests.postgres`, before Django's settings are read. It sets DATABASE_URL and
+DATABASE_OWNER_URL, whatever they were: tests never touch an operator's database. Workers of
+pytest-xdist inherit them and make databases of their own on the one server. A run that was
+killed leaves a server behind; the next run stops it and removes its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from config.database import exit_on_signals
+from config.embedded import SUPERUSER, Cluster
+from config.env import Env
+from config.roles import DATABASE, OWNER, RUNTIME, create_roles
+
+_FOLDER = "PLACET_TEST_SERVER"
+_PREFIX = "placet-test-"
+_DATABASE_FIXTURES = frozenset({"db", "transactional_db", "django_db_setup", "cluster"})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None]:
+    """Name the server before any other plugin or conftest reads the settings."""
+    if not _is_worker():
+        folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{secrets.token_hex(6)}"
+        os.environ[_FOLDER] = str(folder)
+        cluster = _cluster(folder)
+        os.environ["DATABASE_URL"] = cluster.url(user=RUNTIME, dbname=DATABASE)
+        os.environ["DATABASE_OWNER_URL"] = cluster.url(user=OWNER, dbname=DATABASE)
+    return (yield)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--database`."""
+    parser.addoption("--database", action="store_true", help="run only what uses PostgreSQL")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart() -> None:
+    """Start the server before the workers start."""
+    if not _is_worker():
+        exit_on_signals()
+        _remove_leftovers()
+        cluster = _cluster(Path(os.environ[_FOLDER]))
+        cluster.start()
+        _running.append(cluster)
+        _prepare(cluster)
+
+
+def pytest_unconfigure() -> None:
+    """Stop the server and remove its folder, also when the run was interrupted."""
+    if not _is_worker():
+        for cluster in _running:
+            cluster.stop()
+            shutil.rmtree(cluster.data_dir)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--database`, leave out what does not use PostgreSQL."""
+    if config.getoption("--database"):
+        kept = [item for item in items if _uses_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Cluster:
+    """Give the run's server, for addresses of any role and database; leave it running."""
+    return _cluster(Path(os.environ[_FOLDER]))
+
+
+_running: list[Cluster] = []
+
+
+def _is_worker() -> bool:
+    return "PYTEST_XDIST_WORKER" in os.environ
+
+
+def _cluster(folder: Path) -> Cluster:
+    return Cluster(folder, Env(os.environ).path("PLACET_PG_BINDIR"), durable=False)
+
+
+def _prepare(cluster: Cluster) -> None:
+    """Make the roles; tests' owner also makes databases, and empties guarded tables."""
+    address = cluster.url(user=SUPERUSER, dbname="postgres")
+    with psycopg.connect(address, autocommit=True) as connection:
+        create_roles(connection, can_create_databases=True)
+        connection.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER}".encode())
+
+
+def _remove_leftovers() -> None:
+    """Stop the servers of killed runs; one still in use, or not yet started, is left alone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if folder.lstat().st_uid != os.geteuid() or not (folder / "postgres.users").exists():
+            continue
+        if _cluster(folder).stop():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("django_db") is not None or bool(fixtures & _DATABASE_FIXTURES)
