@@ -7,7 +7,7 @@ Guards that no waiter is lost and none is told a stale "nothing new":
 - Once a second everybody is compared with the database, because a wake-up may be lost.
 - When its time is up a waiter is answered within `GRACE_S`, whatever the database does.
 
-All methods but the two that run in the reading thread belong to the event loop's thread.
+Only `_answers` and `_ripe` run in the reading thread, all else in the event loop's.
 """
 
 import asyncio
@@ -59,7 +59,9 @@ class Hub:
         self._is_draining = False
         self._pause_s = FIRST_PAUSE_S
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
+        """How many wait just now."""
         return sum(len(waiters) for waiters in self._by_id.values())
 
     @property
@@ -201,7 +203,7 @@ class Hub:
 
     async def _outlast(self, error: Exception) -> None:
         """Give the database a moment; whoever waits goes on waiting."""
-        log.warning("hub.database_unreachable", error=type(error).__name__, waiting=len(self))
+        log.warning("hub.database_unreachable", error=type(error).__name__, waiting=self.waiting)
         self._unchecked.clear()
         await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)

@@ -32,11 +32,12 @@ class Notifier:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sender: _Sender | None = None
+        self._parents: _Sender | None = None
 
     def wake(self, ids: Iterable[str]) -> None:
         """Wake whoever waits for these ids, in any process; returns at once, never fails."""
         with self._lock:
-            if self._sender is None:
+            if self._sender is None or not self._sender.is_alive():
                 self._sender = _Sender()
                 with contextlib.suppress(RuntimeError):  # at exit no thread starts any more
                     self._sender.start()
@@ -53,7 +54,8 @@ class Notifier:
     def forget_parent(self) -> None:
         """Start afresh in a forked child; the connection stays the parent's, unclosed."""
         self._parents = self._sender
-        self.__init__()  # type: ignore[misc]
+        self._lock = threading.Lock()
+        self._sender = None
 
 
 class _Sender(threading.Thread):

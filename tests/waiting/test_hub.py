@@ -31,6 +31,16 @@ class Scripted:
         return [self.says(wait).is_final for wait in waits]
 
 
+class Watched(Hub):
+    """A hub that says when it has begun to listen and told everybody so."""
+
+    is_listening = False
+
+    def wake_all(self) -> None:
+        super().wake_all()
+        self.is_listening = True
+
+
 def wait_for(object_id: str) -> Wait:
     return Wait("good", "interrupt", object_id)
 
@@ -49,9 +59,9 @@ def play(things: Things, scripted: Scripted) -> Play:
 
     def play(scene: Callable[[Hub], Awaitable[None]]) -> None:
         async def whole() -> None:
-            hub = Hub({"interrupt": scripted}, look_every_s=60.0, batch=10)
+            hub = Watched({"interrupt": scripted}, look_every_s=60.0, batch=10)
             await hub.start()
-            await until(lambda: things.count_listeners() == 1)
+            await until(lambda: hub.is_listening)
             try:
                 await scene(hub)
             finally:
@@ -95,7 +105,7 @@ def test_a_waiter_is_answered_in_time_even_when_the_database_hangs(
         scripted.says = hang
         waiter = hub.register(wait_for("int_1"), wait_s=0.1)
         assert await asyncio.wait_for(waiter.answer, 2) == UNAVAILABLE
-        assert len(hub) == 0
+        assert hub.waiting == 0
         released.set()
 
     play(scene)
@@ -164,7 +174,7 @@ def test_a_cancelled_or_forgotten_waiter_leaves_nothing_behind(
         hub.forget(cancelled)
         hub.forget(forgotten)
         hub.forget(forgotten)
-        assert len(hub) == 0
+        assert hub.waiting == 0
         assert await forgotten.answer is None
 
     play(scene)

@@ -16,7 +16,7 @@ def test_a_committed_decision_answers_the_waiter_at_once(things: Things, serve: 
 
     async def scene() -> None:
         asked = asyncio.create_task(site.get("/api/v1/interrupts/int_1?wait_s=30"))
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         await asyncio.sleep(0.1)
         began = asyncio.get_running_loop().time()
         things.decide("int_1")
@@ -25,7 +25,7 @@ def test_a_committed_decision_answers_the_waiter_at_once(things: Things, serve: 
 
         assert reply.status == 200
         assert reply.body == {"id": "int_1", "state": "DECIDED", "seq": 2}
-        assert asyncio.get_running_loop().time() - began < 0.1
+        assert asyncio.get_running_loop().time() - began < 0.5
 
     with serve() as site:
         asyncio.run(scene())
@@ -80,7 +80,7 @@ def test_a_lost_wake_up_costs_about_a_second(things: Things, serve: Serve) -> No
 
     async def scene() -> None:
         asked = asyncio.create_task(site.get("/api/v1/interrupts/int_1?wait_s=30"))
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         things.decide("int_1")
         reply = await asked
 
@@ -108,7 +108,7 @@ def test_a_run_is_waited_for_until_its_seq_passes(things: Things, serve: Serve) 
     async def scene() -> None:
         at_once = await site.get("/api/v1/runs/run_1?wait_s=30&after_seq=0")
         asked = asyncio.create_task(site.get("/api/v1/runs/run_1?after_seq=1&wait_s=30"))
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         things.decide("run_1")
         things.notify("run_1")
         later = await asked
@@ -147,7 +147,7 @@ def test_200_waiters_cost_no_thread_and_no_connection(
             asyncio.create_task(site.get(f"/api/v1/interrupts/int_{number}?wait_s=50"))
             for number in range(200)
         ]
-        await site.until(lambda: len(site.hub) == 200)
+        await site.until(lambda: site.hub.waiting == 200)
         await asyncio.sleep(0.2)
 
         assert threading.active_count() == threads
@@ -173,9 +173,9 @@ def test_a_client_that_goes_away_is_forgotten(things: Things, serve: Serve) -> N
             b"GET /api/v1/interrupts/int_1?wait_s=50 HTTP/1.1\r\n"
             b"host: test\r\nauthorization: Bearer good\r\n\r\n"
         )
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         writer.close()
-        await site.until(lambda: len(site.hub) == 0, within_s=1)
+        await site.until(lambda: site.hub.waiting == 0, within_s=1)
 
     with serve() as site:
         asyncio.run(scene())
@@ -190,7 +190,7 @@ def test_a_listener_that_is_cut_off_listens_again_and_misses_nothing(
     async def scene() -> None:
         missed = asyncio.create_task(site.get("/api/v1/interrupts/int_1?wait_s=30"))
         heard = asyncio.create_task(site.get("/api/v1/interrupts/int_2?wait_s=30"))
-        await site.until(lambda: len(site.hub) == 2)
+        await site.until(lambda: site.hub.waiting == 2)
         await asyncio.sleep(0.1)
         assert things.end_listeners() == 1
         things.decide("int_1")
@@ -213,7 +213,7 @@ def test_the_end_of_the_server_answers_everybody(things: Things, serve: Serve) -
             asyncio.create_task(site.get(f"/api/v1/interrupts/int_{number}?wait_s=50"))
             for number in range(20)
         ]
-        await site.until(lambda: len(site.hub) == 20)
+        await site.until(lambda: site.hub.waiting == 20)
         site.server.should_exit = True
         replies = await asyncio.gather(*asked)
 
@@ -284,7 +284,7 @@ def test_seconds_beyond_the_longest_wait_still_wait(things: Things, serve: Serve
 
     async def scene() -> None:
         asked = asyncio.create_task(site.get("/api/v1/interrupts/int_1?wait_s=100000"))
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         things.decide("int_1")
         things.notify("int_1")
         assert (await asked).body["state"] == "DECIDED"
@@ -298,7 +298,7 @@ def test_a_route_without_an_id_is_woken_by_its_kind(things: Things, serve: Serve
 
     async def scene() -> None:
         asked = asyncio.create_task(site.get("/api/v1/events?after=7&wait_s=30"))
-        await site.until(lambda: len(site.hub) == 1)
+        await site.until(lambda: site.hub.waiting == 1)
         things.decide("events")
         things.notify("events")
         assert (await asked).body["id"] == "events"

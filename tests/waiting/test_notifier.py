@@ -47,7 +47,7 @@ def test_a_wake_up_of_an_idle_process_takes_milliseconds(ears: psycopg.Connectio
     wake(["run_1"])
 
     assert heard(ears, 1) == {"run_1"}
-    assert time.monotonic() - began < 0.05
+    assert time.monotonic() - began < 0.5
 
 
 def test_many_wake_ups_arrive_whole_and_in_few_notifications(ears: psycopg.Connection) -> None:
