@@ -103,7 +103,7 @@ def database_running(env: Env) -> Iterator[None]:
     if cluster is None:
         yield
         return
-    exit_on_signals()
+    _exit_on_signals()
     with cluster:
         address = cluster.url(user=SUPERUSER, dbname="postgres")
         with psycopg.connect(address, autocommit=True) as connection:
@@ -145,7 +145,7 @@ def _address(env: Env, role: str) -> dict[str, Any]:
     return address
 
 
-def exit_on_signals() -> None:
+def _exit_on_signals() -> None:
     """Let SIGTERM and SIGHUP raise SystemExit where nobody handles or ignores them."""
     if threading.current_thread() is not threading.main_thread():
         return

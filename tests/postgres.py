@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -18,7 +19,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from config.database import exit_on_signals
 from config.embedded import SUPERUSER, Cluster
 from config.env import Env
 from config.roles import DATABASE, OWNER, RUNTIME, create_roles
@@ -49,7 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionstart() -> None:
     """Start the server before the workers start."""
     if not _is_worker():
-        exit_on_signals()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)  # the run then ends as by Ctrl-C
         _remove_leftovers()
         cluster = _cluster(Path(os.environ[_FOLDER]))
         cluster.start()
