@@ -57,7 +57,7 @@ PIP_TO_UV = {
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
-class Stop(Exception):
+class BootstrapError(Exception):
     """The command cannot go on; the message says what to do."""
 
 
@@ -65,7 +65,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command and give its exit code."""
     if sys.version_info[:2] < MINIMUM:
         needed = ".".join(map(str, MINIMUM))
-        raise Stop(f"Python {needed} or later is needed; this is {sys.version.split()[0]}.")
+        raise BootstrapError(
+            f"Python {needed} or later is needed; this is {sys.version.split()[0]}."
+        )
     command, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     if command in {"help", "-h", "--help"}:
         print(__doc__)
@@ -155,7 +157,7 @@ def ensure_uv() -> Path:
     if uv.exists() and (TOOL / "bin" / "python").exists():
         return uv
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
-        raise Stop(
+        raise BootstrapError(
             "This Python cannot make environments: its modules venv and ensurepip are missing.\n"
             "On Debian and Ubuntu: apt-get install python3-venv"
         )
@@ -218,7 +220,9 @@ def pip_settings() -> dict[str, str]:
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """Hold the lock of this checkout's environment."""
-    PRIVATE.mkdir(exist_ok=True)
+    if not PRIVATE.exists():
+        PRIVATE.mkdir(exist_ok=True)
+        PRIVATE.chmod(0o755)  # the account that runs PostgreSQL for root passes through it
     with (PRIVATE / "bootstrap.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -322,7 +326,7 @@ def run_tool(env: Mapping[str, str], *command: str | Path) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise Stop(
+        raise BootstrapError(
             f"{done.stdout.rstrip()}\n\nThis step failed: {' '.join(words)}\n"
             "If the package index could not be reached, tell pip how: PIP_INDEX_URL, PIP_CERT,\n"
             "PIP_PROXY or a pip.conf. The same command can then simply be given again."
@@ -337,8 +341,8 @@ def say(text: str) -> None:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except Stop as stop:
-        sys.exit(f"bootstrap: {stop}")
+    except BootstrapError as error:
+        sys.exit(f"bootstrap: {error}")
     except PermissionError as error:
         sys.exit(f"bootstrap: {error.filename} cannot be written: {error.strerror}.")
     except KeyboardInterrupt:

@@ -100,7 +100,9 @@ def test_the_environment_is_made_anew_when_what_it_depends_on_changes(
 def test_an_older_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "MINIMUM", (4, 0))
 
-    with pytest.raises(bootstrap.Stop, match=r"Python 4\.0 or later is needed; this is 3\."):
+    with pytest.raises(
+        bootstrap.BootstrapError, match=r"Python 4\.0 or later is needed; this is 3\."
+    ):
         bootstrap.main(["install"])
 
 
@@ -110,12 +112,12 @@ def test_a_missing_module_names_the_package_that_brings_it(
     monkeypatch.setattr(bootstrap, "TOOL", tmp_path / "uv")
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
 
-    with pytest.raises(bootstrap.Stop, match="apt-get install python3-venv"):
+    with pytest.raises(bootstrap.BootstrapError, match="apt-get install python3-venv"):
         bootstrap.ensure_uv()
 
 
 def test_a_failed_step_shows_what_it_said_and_what_to_do() -> None:
-    with pytest.raises(bootstrap.Stop) as stopped:
+    with pytest.raises(bootstrap.BootstrapError) as stopped:
         bootstrap.run_tool(bootstrap.environment(), "sh", "-c", "echo no route >&2; exit 1")
 
     assert str(stopped.value).startswith("no route\n\nThis step failed: sh -c")
