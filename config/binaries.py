@@ -36,7 +36,7 @@ def binaries(bindir: Path | None, account: Account) -> Path:
         make_reachable(SHARED)
         fresh = SHARED / f"{copied.name}.{os.getpid()}"
         shutil.copytree(installed, fresh, symlinks=True)
-        fresh.chmod(0o755)
+        _open_to_everybody(fresh)
         try:
             fresh.rename(copied)
         except OSError:  # somebody else was faster, with the same files
@@ -70,3 +70,11 @@ def _installed() -> Path:
             " programs with PLACET_PG_BINDIR."
         )
     return Path(spec.origin).parent / "pginstall"
+
+
+def _open_to_everybody(folder: Path) -> None:
+    """Let everybody read and run what its owner can, whatever the umask of its making was."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            owners = path.stat().st_mode & 0o500
+            path.chmod(path.stat().st_mode | owners >> 3 | owners >> 6)

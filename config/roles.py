@@ -17,6 +17,14 @@ from psycopg.sql import SQL, Composed, Identifier
 OWNER = "placet_owner"
 RUNTIME = "placet"
 DATABASE = "placet"
+APPEND_ONLY = (
+    "audit_event",
+    "audit_numbered",
+    "approvals_decision",
+    "approvals_approval",
+    "approvals_policyversion",
+)
+"""Tables of evidence: the runtime role adds rows and never changes them."""
 
 _LOCK = 0x706C6163
 _READ_ONLY = frozenset({"django_migrations"})

@@ -1,0 +1,1 @@
+"""What people decide: interrupts, decisions, policies and the pages for them."""

@@ -1,0 +1,78 @@
+"""The roads to interrupts, and to the runs that people may see.
+
+A run is seen by its owner, by admins and auditors, and by whoever may answer or has answered one
+of its interrupts; the last see only those interrupts (contract §11).
+"""
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from approvals.models import Approval, Decision, Interrupt
+from approvals.models.grants import decidable_by
+from approvals.models.interrupt import OPEN_STATES
+from identity.models import Agent, User
+from identity.roles import Role
+from runs.models import Run
+
+SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
+
+
+def agent_interrupt(agent: Agent, interrupt_id: str) -> Interrupt | None:
+    """The interrupt of this id in a run that this agent created."""
+    return (
+        Interrupt.objects.select_related("run", "decision")
+        .filter(tenant_id=agent.tenant_id, run__agent=agent, pk=interrupt_id)
+        .first()
+    )
+
+
+def visible_interrupts(user: User) -> "QuerySet[Interrupt]":
+    """Every interrupt that this person may look at."""
+    mine = Interrupt.objects.filter(tenant_id=user.tenant_id)
+    if user.role in SEE_ALL:
+        return mine
+    answered = Exists(
+        Decision.objects.filter(interrupt=OuterRef("pk"), by_id=user.public_id)
+    ) | Exists(Approval.objects.filter(interrupt=OuterRef("pk"), user=user))
+    decidable = decidable_by(Interrupt.objects.filter(pk=OuterRef("pk")), user.pk)
+    return mine.filter(
+        Q(run__owner=user) | Q(run__agent__responsible=user) | Q(Exists(decidable)) | Q(answered)
+    )
+
+
+def visible_interrupt(user: User, interrupt_id: str) -> Interrupt | None:
+    """The interrupt of this id, where this person may look at it."""
+    return (
+        visible_interrupts(user)
+        .select_related("run__owner", "run__agent", "policy", "decision")
+        .filter(pk=interrupt_id)
+        .first()
+    )
+
+
+def waiting_for(user: User) -> "QuerySet[Interrupt]":
+    """What waits for this person's answer."""
+    waiting = Interrupt.objects.filter(tenant_id=user.tenant_id, state__in=OPEN_STATES)
+    if user.role == Role.AUDITOR:
+        return waiting.none()
+    return decidable_by(waiting, user.pk).exclude(approvals__user=user)
+
+
+def visible_runs(user: User) -> "QuerySet[Run]":
+    """Every run of which this person may see anything."""
+    mine = Run.objects.filter(tenant_id=user.tenant_id)
+    if user.role in SEE_ALL:
+        return mine
+    seen = visible_interrupts(user).filter(run=OuterRef("pk"))
+    return mine.filter(Q(owner=user) | Q(Exists(seen)))
+
+
+def sees_all_of(user: User, run: Run) -> bool:
+    """Whether this person sees the whole run and not only what they may answer."""
+    return user.role in SEE_ALL or run.owner_id == user.pk
+
+
+def may_cancel(user: User, run: Run) -> bool:
+    """Whether this person may stop the run: its owner or an admin; an auditor changes nothing."""
+    if user.role == Role.AUDITOR:
+        return False
+    return user.role == Role.ADMIN or run.owner_id == user.pk

@@ -1,0 +1,135 @@
+"""The values that agents get, for the API's own documentation."""
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+
+
+class ActorOut(Schema):
+    """Who did something, with the name as it was then."""
+
+    kind: str
+    id: str
+    name: str
+
+
+class DecisionOut(Schema):
+    """The one outcome of an interrupt."""
+
+    id: str
+    kind: str
+    decided_by: ActorOut
+    decided_at: datetime
+    approvals: list[ActorOut]
+    reason: str
+    args: dict[str, Any] | None
+    approved_sha256: str | None
+    response: Any
+    valid_until: datetime | None
+    idempotency_key: str | None
+
+
+class PolicyOut(Schema):
+    """The rule that binds an interrupt, and the version of the policy it is in."""
+
+    rule: str
+    version: int
+
+
+class InterruptOut(Schema):
+    """One question, how it stands, and its decision."""
+
+    id: str
+    run_id: str
+    call_id: str
+    attempt: int
+    kind: str
+    state: str
+    round: int
+    tool: str
+    args: dict[str, Any]
+    target: dict[str, Any] | None
+    asked_sha256: str
+    requested_sha256: str
+    description: str
+    allowed_decisions: list[str]
+    required: int
+    approvals_so_far: int
+    expires_at: datetime
+    created_at: datetime
+    created: bool
+    superseded_by: str | None
+    action_id: str | None
+    handback: int
+    warnings: list[str]
+    policy: PolicyOut
+    can: list[str]
+    url: str
+    decision: DecisionOut | None
+
+
+class RunOut(Schema):
+    """One run, its latest round and every approval not yet dispatched."""
+
+    id: str
+    external_id: str | None
+    parent: str | None
+    title: str
+    context: Any
+    labels: dict[str, Any]
+    owner: str
+    state: str
+    revision: int
+    seq: int
+    outcome: str | None
+    cancel_requested: bool
+    lease: dict[str, Any] | None
+    created_at: datetime
+    updated_at: datetime
+    url: str
+    can: list[str]
+    interrupts: list[InterruptOut]
+    actions: list[dict[str, Any]]
+
+
+class AskedOut(Schema):
+    """A run and the interrupts that answer a request, in its order."""
+
+    run: RunOut
+    interrupts: list[InterruptOut]
+
+
+class RunsOut(Schema):
+    """A page of runs, and the `after` of the next page."""
+
+    items: list[RunOut]
+    next: str | None
+
+
+class MeOut(Schema):
+    """Whose key this is and what it opens."""
+
+    tenant: str
+    agent: ActorOut
+    scopes: list[str]
+    owners: list[str] | None
+
+
+class FaultOut(Schema):
+    """One thing that is wrong, and where (RFC 6901)."""
+
+    pointer: str
+    message: str
+
+
+class ProblemOut(Schema):
+    """A refusal (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str | None = None
+    current: dict[str, Any] | None = None
+    errors: list[FaultOut] | None = None

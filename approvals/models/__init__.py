@@ -1,0 +1,19 @@
+from approvals.models.decision import Approval, Decision
+from approvals.models.grants import (
+    InterruptGroupObjectPermission,
+    InterruptUserObjectPermission,
+)
+from approvals.models.interrupt import Interrupt, InterruptWaits
+from approvals.models.policy import PolicyVersion
+from approvals.models.showing import Showing
+
+__all__ = [
+    "Approval",
+    "Decision",
+    "Interrupt",
+    "InterruptGroupObjectPermission",
+    "InterruptUserObjectPermission",
+    "InterruptWaits",
+    "PolicyVersion",
+    "Showing",
+]

@@ -1,0 +1,139 @@
+"""Who may decide, as guardian's object permissions with direct foreign keys.
+
+They are written once, when a question is stored, from the clauses of its rule: to people, and
+to the groups and roles whose members may decide. Whether a member still belongs is read when
+they answer. Only this module and `access` know of guardian.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from django.contrib.auth.models import Permission
+from django.db import models
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
+
+from approvals.rules.people import Stakes
+from approvals.rules.policy import Rule
+from identity.models import Group, User
+
+if TYPE_CHECKING:
+    from approvals.models.interrupt import Interrupt
+
+CODENAME = "decide_interrupt"
+
+
+class InterruptUserObjectPermission(UserObjectPermissionBase):
+    """A person may decide an interrupt."""
+
+    content_object = models.ForeignKey(
+        "approvals.Interrupt", on_delete=models.PROTECT, related_name="user_grants"
+    )
+
+    class Meta(UserObjectPermissionBase.Meta):
+        db_table = "approvals_usergrant"
+
+
+class InterruptGroupObjectPermission(GroupObjectPermissionBase):
+    """The members of a group, or the holders of a role, may decide an interrupt."""
+
+    content_object = models.ForeignKey(
+        "approvals.Interrupt", on_delete=models.PROTECT, related_name="group_grants"
+    )
+
+    class Meta(GroupObjectPermissionBase.Meta):
+        db_table = "approvals_groupgrant"
+
+
+@cache
+def permission_id() -> int:
+    """The id of the permission to decide, which is made when the schema is and never changes."""
+    return Permission.objects.get(content_type__app_label="approvals", codename=CODENAME).pk
+
+
+@dataclass(frozen=True, slots=True)
+class Approvers:
+    """The people and the groups that a rule's clauses name in one tenant."""
+
+    user_ids: frozenset[int]
+    group_ids: frozenset[int]
+    SOURCES: ClassVar = ("users", "groups", "roles")
+
+    @classmethod
+    def of(cls, rule: Rule, *, tenant_id: int, stakes: Stakes) -> "Approvers":
+        """Whom the rule names; without those with a stake where it wants others."""
+        names = {
+            source: frozenset().union(*(getattr(clause, source) for clause in rule.clauses))
+            for source in cls.SOURCES
+        }
+        users = (
+            set(
+                User.objects.filter(tenant_id=tenant_id, username__in=names["users"]).values_list(
+                    "pk", flat=True
+                )
+            )
+            if names["users"]
+            else set()
+        )
+        if any(clause.owner for clause in rule.clauses):
+            users.add(stakes.owner_id)
+        if stakes.responsible_id and any(clause.responsible for clause in rule.clauses):
+            users.add(stakes.responsible_id)
+        if not rule.owner_counts:
+            users -= {stakes.owner_id, stakes.responsible_id}
+        groups = Group.objects.filter(tenant_id=tenant_id).filter(
+            Q(is_role=False, name__in=names["groups"]) | Q(is_role=True, name__in=names["roles"])
+        )
+        return cls(frozenset(users), frozenset(groups.values_list("auth_group_id", flat=True)))
+
+    def candidate_ids(self, limit: int) -> list[int]:
+        """Ids of active people among these, at most so many."""
+        chosen = User.objects.filter(
+            Q(pk__in=self.user_ids) | Q(groups__in=self.group_ids), is_active=True
+        )
+        return list(chosen.order_by("pk").distinct().values_list("pk", flat=True)[:limit])
+
+
+def grant(interrupts: Iterable[tuple[str, Approvers]]) -> None:
+    """Give the right to decide each of these new interrupts to its approvers."""
+    pairs = list(interrupts)
+    InterruptUserObjectPermission.objects.bulk_create(
+        InterruptUserObjectPermission(
+            permission_id=permission_id(), user_id=user_id, content_object_id=interrupt_id
+        )
+        for interrupt_id, approvers in pairs
+        for user_id in sorted(approvers.user_ids)
+    )
+    InterruptGroupObjectPermission.objects.bulk_create(
+        InterruptGroupObjectPermission(
+            permission_id=permission_id(), group_id=group_id, content_object_id=interrupt_id
+        )
+        for interrupt_id, approvers in pairs
+        for group_id in sorted(approvers.group_ids)
+    )
+
+
+def _granted_to(user_id: int, interrupt: OuterRef) -> Q:
+    memberships = User.groups.through.objects.filter(user_id=user_id).values("group_id")
+    return Q(
+        Exists(
+            InterruptUserObjectPermission.objects.filter(
+                content_object=interrupt, user_id=user_id, permission_id=permission_id()
+            )
+        )
+    ) | Q(
+        Exists(
+            InterruptGroupObjectPermission.objects.filter(
+                content_object=interrupt,
+                group_id__in=memberships,
+                permission_id=permission_id(),
+            )
+        )
+    )
+
+
+def decidable_by(interrupts: "QuerySet[Interrupt]", user_id: int) -> "QuerySet[Interrupt]":
+    """Those interrupts that this person has the right to decide."""
+    return interrupts.filter(_granted_to(user_id, OuterRef("pk")))

@@ -1,0 +1,235 @@
+"""The interrupt: one question put to people, bound to exactly what was asked.
+
+How it stands changes only in the methods here, each under the lock of its run (`Turn`).
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from django.db import models, transaction
+
+from approvals.models.content import Content
+from approvals.models.grants import CODENAME
+from approvals.rules.answering import Question, has_ended
+from approvals.rules.asking import LastAttempt
+from audit.record import Actor, Draft
+from placet.protocol.digest import sha256_hex
+from placet.protocol.reading import JSONValue
+from placet.protocol.states import DecisionKind, InterruptState
+from runs.models import Turn
+from runs.models.turn import SYSTEM
+from runs.rules import transitions
+from runs.rules.refusal import Refusal
+from runs.rules.transitions import WaitSummary
+
+OPEN_STATES = [state.value for state in InterruptState if state.is_open]
+
+
+class Interrupt(Content):
+    """One attempt to get people's answer to one question of a run."""
+
+    state = models.CharField(max_length=16)
+    is_latest = models.BooleanField(default=True)
+    approvals_so_far = models.IntegerField(default=0)
+    handback = models.IntegerField(default=0)
+    superseded_by = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
+    )
+    ended_at = models.DateTimeField(null=True)
+    ended_by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        db_table = "approvals_interrupt"
+        default_permissions = ()
+        permissions: ClassVar = [(CODENAME, "Can decide this interrupt")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "call_id", "attempt"], name="interrupt_attempt_once"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "call_id"],
+                condition=models.Q(is_latest=True),
+                name="interrupt_one_latest_attempt",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=[state.value for state in InterruptState]),
+                name="interrupt_state_is_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=OPEN_STATES, ended_at__isnull=True)
+                | (~models.Q(state__in=OPEN_STATES) & models.Q(ended_at__isnull=False)),
+                name="interrupt_end_has_a_time",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "expires_at", "id"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="interrupt_waiting",
+            ),
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="interrupt_due",
+            ),
+            models.Index(
+                fields=["run"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="interrupt_open_of_run",
+            ),
+            models.Index(fields=["tenant", "asked_sha256"], name="interrupt_same_content"),
+        ]
+
+    def __str__(self) -> str:
+        return self.pk
+
+    @classmethod
+    def locked(cls, interrupt_id: str) -> "Interrupt":
+        """The row, locked; the caller holds its run's lock already."""
+        rows = cls.objects.select_for_update(of=("self",)).select_related("policy")
+        return rows.get(pk=interrupt_id)
+
+    def as_last_attempt(self) -> LastAttempt:
+        """How this attempt stands, for the table of asking again; its decision is loaded."""
+        decision = getattr(self, "decision", None)
+        return LastAttempt(
+            state=InterruptState(self.state),
+            decision=DecisionKind(decision.kind) if decision else None,
+            valid_until=decision.valid_until if decision else None,
+        )
+
+    def as_question(self, approved_by: Sequence[int] = ()) -> Question:
+        """This interrupt as the rules of answering see it, its digest computed anew."""
+        return Question(
+            id=self.pk,
+            state=InterruptState(self.state),
+            asked_sha256=sha256_hex(self.asked),
+            handback=self.handback,
+            allowed_decisions=tuple(DecisionKind(name) for name in self.allowed_decisions),
+            approved_by=frozenset(approved_by),
+            ending={
+                "state": self.state,
+                "at": self.ended_at.isoformat() if self.ended_at else None,
+                "decided_by": self.ended_by or None,
+                "superseded_by": self.superseded_by_id,
+            },
+        )
+
+    def event(
+        self,
+        type_: str,
+        *,
+        by: Actor,
+        from_state: str | None,
+        revision: int,
+        content_sha256: str | None = None,
+        detail: dict[str, JSONValue] | None = None,
+    ) -> Draft:
+        """An event about this interrupt as it stands now."""
+        return Draft(
+            type=type_,
+            actor=by,
+            interrupt_id=self.pk,
+            tool=self.tool,
+            from_state=from_state,
+            to_state=self.state,
+            revision=revision,
+            digest=self.asked_sha256,
+            content_sha256=content_sha256,
+            detail=detail or {},
+        )
+
+    def end(
+        self,
+        turn: Turn,
+        state: InterruptState,
+        *,
+        by: Actor,
+        successor: "Interrupt | None" = None,
+    ) -> None:
+        """Bring this open, locked question to an end other than a decision, with its event."""
+        before, self.state = self.state, state.value
+        self.ended_at, self.ended_by = turn.now, by.name
+        fields = ["state", "ended_at", "ended_by"]
+        if successor:
+            self.superseded_by_id, self.is_latest = successor.pk, False
+            fields += ["superseded_by", "is_latest"]
+        self.save(update_fields=fields)
+        turn.note(
+            self.event(
+                f"interrupt.{state.lower()}",
+                by=by,
+                from_state=before,
+                revision=turn.run.revision,
+                detail={"superseded_by": successor.pk} if successor else {},
+            )
+        )
+
+    def outdate(self, turn: Turn, *, by: Actor, successor: "Interrupt") -> None:
+        """Let a newer attempt follow this ended one; an unused approval it takes the place of.
+
+        It stays as it ended. Dispatch refuses what has a `superseded_by`.
+        """
+        self.is_latest = False
+        self.superseded_by_id = successor.pk
+        self.save(update_fields=["is_latest", "superseded_by"])
+        turn.note(
+            self.event(
+                "interrupt.superseded",
+                by=by,
+                from_state=self.state,
+                revision=turn.run.revision,
+                detail={"superseded_by": successor.pk},
+            )
+        )
+
+    def cancel(self, *, by: Actor) -> "Interrupt | Refusal":
+        """Take the question back; repeating it changes nothing."""
+        with transaction.atomic():
+            turn = Turn.take(self.run_id)
+            row = Interrupt.locked(self.pk)
+            if row.state != InterruptState.CANCELLED:
+                if refusal := has_ended(row.as_question()) or transitions.closed(turn.facts):
+                    return turn.refuse(
+                        refusal,
+                        by=by,
+                        command="interrupt.cancel",
+                        object_id=self.pk,
+                        given={},
+                        digest=row.asked_sha256,
+                        tool=row.tool,
+                    )
+                row.end(turn, InterruptState.CANCELLED, by=by)
+                turn.rest(wait_summary(turn))
+            turn.close()
+        return row
+
+
+def wait_summary(turn: Turn) -> WaitSummary:
+    """What the questions of the run's round amount to."""
+    is_open = models.Q(state__in=OPEN_STATES)
+    is_expired = models.Q(state=InterruptState.EXPIRED.value, is_latest=True)
+    found = Interrupt.objects.filter(run_id=turn.run.pk, round=turn.run.revision).aggregate(
+        open=models.Count("pk", filter=is_open), expired=models.Count("pk", filter=is_expired)
+    )
+    return WaitSummary(open=found["open"], last_expired=found["expired"] > 0)
+
+
+class InterruptWaits:
+    """The questions of a run as that which it waits for (`runs.waits`)."""
+
+    def settle_due(self, turn: Turn) -> WaitSummary | None:
+        """Make EXPIRED what is past its deadline; at the deadline is late."""
+        due = list(self._open(turn).filter(expires_at__lte=turn.now))
+        for interrupt in due:
+            interrupt.end(turn, InterruptState.EXPIRED, by=SYSTEM)
+        return wait_summary(turn) if due else None
+
+    def cancel(self, turn: Turn, *, by: Actor) -> None:
+        """Make CANCELLED what is open."""
+        for interrupt in self._open(turn):
+            interrupt.end(turn, InterruptState.CANCELLED, by=by)
+
+    def _open(self, turn: Turn) -> "models.QuerySet[Interrupt]":
+        rows = Interrupt.objects.select_for_update(of=("self",)).defer("asked", "description")
+        return rows.filter(run_id=turn.run.pk, state__in=OPEN_STATES).order_by("pk")

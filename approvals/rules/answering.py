@@ -1,0 +1,163 @@
+"""Whether a person's answer counts: every reason why not, in the contract's order (§5).
+
+One function decides for every path by which an answer can come, so that no button, page or
+endpoint can forget a rule.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from approvals.rules.asking import APPROVING
+from approvals.rules.people import Stakes, is_admitted
+from approvals.rules.policy import Rule
+from identity.person import Person
+from placet.protocol.reading import JSONValue
+from placet.protocol.refusals import Fault, RefusalCode
+from placet.protocol.states import DecisionKind, InterruptState
+from runs.rules import transitions
+from runs.rules.refusal import Refusal
+from runs.rules.transitions import RunFacts
+
+ENDED = {
+    InterruptState.SUPERSEDED: RefusalCode.SUPERSEDED,
+    InterruptState.DECIDED: RefusalCode.ALREADY_DECIDED,
+    InterruptState.CANCELLED: RefusalCode.CANCELLED,
+    InterruptState.EXPIRED: RefusalCode.EXPIRED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a signed `view` proves: who was shown what, at which hand-back, whole."""
+
+    user_id: int
+    interrupt_id: str
+    asked_sha256: str
+    handback: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person posted from the question's page; `args` and `response` as strictly read."""
+
+    decision: DecisionKind
+    revision: int
+    asked_sha256: str
+    shown: Shown | None
+    reason: str = ""
+    args: dict[str, JSONValue] | None = None
+    response: JSONValue = None
+
+    def given(self) -> dict[str, JSONValue]:
+        """What a refusal's record says was given: no argument values."""
+        return {
+            "decision": self.decision,
+            "revision": self.revision,
+            "asked_sha256": self.asked_sha256,
+            "shown": self.shown is not None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """An interrupt as it stands under the run's lock."""
+
+    id: str
+    state: InterruptState
+    asked_sha256: str
+    handback: int
+    allowed_decisions: tuple[DecisionKind, ...]
+    approved_by: frozenset[int]
+    ending: Mapping[str, JSONValue]
+    """How it ended, for a refusal: who and when, or by what it was replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Right:
+    """What a person may do here, read after the lock."""
+
+    person: Person
+    stakes: Stakes
+    has_permission: bool
+    """Holds the object permission that the rule gave when the question was asked."""
+
+
+def judge(
+    question: Question, run: RunFacts, answer: Answer, *, right: Right, rule: Rule
+) -> Refusal | None:
+    """The first reason why this answer does not count, or None."""
+    return (
+        _no_right(answer.decision, right, rule)
+        or has_ended(question)
+        or transitions.closed(run)
+        or transitions.unknown(run)
+        or _stale(question, run, answer)
+        or _not_offered(question, answer, right, rule)
+        or _incomplete(answer, rule)
+    )
+
+
+def _no_right(decision: DecisionKind, right: Right, rule: Rule) -> Refusal | None:
+    person, has_stake = right.person, right.stakes.has(right.person)
+    if not person.is_active or person.role == "auditor":
+        return Refusal(code=RefusalCode.NOT_PERMITTED)
+    if decision is DecisionKind.REJECT and (has_stake or right.has_permission):
+        return None
+    admitted = is_admitted(
+        rule.clauses, person, stakes=right.stakes, owner_counts=rule.owner_counts
+    )
+    if right.has_permission and admitted:
+        return None
+    if has_stake:
+        return Refusal(code=RefusalCode.SELF_APPROVAL)
+    return Refusal(code=RefusalCode.NOT_PERMITTED)
+
+
+def has_ended(question: Question) -> Refusal | None:
+    """How a question that takes no answer any more ended, or None while it is open."""
+    if question.state in ENDED:
+        return Refusal(code=ENDED[question.state], current=dict(question.ending))
+    return None
+
+
+def _stale(question: Question, run: RunFacts, answer: Answer) -> Refusal | None:
+    if answer.revision != run.revision:
+        return Refusal(code=RefusalCode.STALE_REVISION, current=run.current())
+    if question.state is InterruptState.HANDED_BACK and answer.decision is not DecisionKind.REJECT:
+        return Refusal(code=RefusalCode.WRONG_STATE, current={"state": question.state})
+    if answer.asked_sha256 != question.asked_sha256:
+        return Refusal(
+            code=RefusalCode.DIGEST_MISMATCH, current={"asked_sha256": question.asked_sha256}
+        )
+    return None
+
+
+def _not_offered(question: Question, answer: Answer, right: Right, rule: Rule) -> Refusal | None:
+    expected = Shown(
+        user_id=right.person.id,
+        interrupt_id=question.id,
+        asked_sha256=question.asked_sha256,
+        handback=question.handback,
+    )
+    if answer.shown != expected:
+        return Refusal(code=RefusalCode.NOT_SHOWN)
+    if rule.deny:
+        return Refusal(code=RefusalCode.TOOL_NOT_ALLOWED)
+    if answer.decision not in question.allowed_decisions:
+        return Refusal(
+            code=RefusalCode.DECISION_NOT_ALLOWED,
+            current={"allowed_decisions": list(question.allowed_decisions)},
+        )
+    if answer.decision in APPROVING and right.person.id in question.approved_by:
+        return Refusal(code=RefusalCode.DUPLICATE_APPROVER)
+    return None
+
+
+def _incomplete(answer: Answer, rule: Rule) -> Refusal | None:
+    needs_reason = answer.decision is DecisionKind.REJECT or rule.reason_required
+    if needs_reason and not answer.reason.strip():
+        return Refusal(
+            code=RefusalCode.REASON_REQUIRED,
+            faults=(Fault("/reason", "Say why, in a few words."),),
+        )
+    return None

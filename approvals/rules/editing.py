@@ -1,0 +1,104 @@
+"""What a person typed: edited arguments and responses, held to the schema that was stored.
+
+Types are kept because the text of the form is read by the same strict reader as every body.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from approvals.rules.schema import value_faults
+from placet.protocol import limits
+from placet.protocol.canonical import NotCanonical, canonical
+from placet.protocol.digest import canonical_asked
+from placet.protocol.reading import InvalidJSON, JSONValue, read_json
+from placet.protocol.refusals import Fault, RefusalCode
+from runs.rules.refusal import Refusal
+
+Schema = dict[str, JSONValue]
+
+
+def edited_asked(
+    content: Mapping[str, JSONValue], args: dict[str, JSONValue] | None, schema: Schema | None
+) -> str | Refusal:
+    """The canonical text of the same tool and target with these arguments, or what is wrong.
+
+    Pointers are into the arguments. The tool is never taken from the form: another tool is
+    another question.
+    """
+    if args is None:
+        return _invalid((Fault("", "The edited arguments are missing."),))
+    if schema is not None and (faults := value_faults(schema, args)):
+        return _invalid(faults)
+    target = content["target"]
+    assert target is None or isinstance(target, dict)
+    try:
+        text = canonical_asked(tool=str(content["tool"]), args=args, target=target)
+    except NotCanonical as error:
+        return _invalid((Fault("", str(error)),))
+    if len(text.encode()) > limits.ASKED_BYTES:
+        return Refusal(
+            code=RefusalCode.TOO_LARGE,
+            detail=f"The arguments are larger than {limits.ASKED_BYTES} bytes.",
+        )
+    return text
+
+
+def response_fault(response: JSONValue, schema: Schema | None) -> Refusal | None:
+    """What is wrong with a response, by its schema and size."""
+    if response is None or response == "":
+        return _invalid((Fault("", "Write a response."),))
+    if len(canonical(response).encode()) > limits.RESULT_BYTES:
+        return Refusal(code=RefusalCode.TOO_LARGE)
+    if schema is not None and (faults := value_faults(schema, response)):
+        return _invalid(faults)
+    return None
+
+
+def typed_response(text: str, schema: Schema | None) -> JSONValue:
+    """The value of what a person typed as a response.
+
+    Objects and lists are JSON. With a schema, JSON that fits it is JSON. All else is text, so
+    that “42” typed as prose stays what was typed.
+    """
+    try:
+        value = read_json(text.encode())
+    except (InvalidJSON, UnicodeEncodeError):
+        return text
+    if schema is not None:
+        return text if value_faults(schema, value) and not value_faults(schema, text) else value
+    return value if isinstance(value, dict | list) else text
+
+
+def _invalid(faults: tuple[Fault, ...]) -> Refusal:
+    return Refusal(code=RefusalCode.INVALID_EDIT, faults=faults)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """One place where two values differ; None where a side has nothing there."""
+
+    pointer: str
+    before: str | None
+    after: str | None
+
+
+def differences(before: JSONValue, after: JSONValue) -> tuple[MemberChange, ...]:
+    """Every place at which two values differ, deepest first named, values in canonical form."""
+    from placet.protocol.pointers import pointer
+
+    changes: list[MemberChange] = []
+
+    def walk(old: JSONValue, new: JSONValue, path: tuple[str, ...]) -> None:
+        if isinstance(old, dict) and isinstance(new, dict):
+            for name in sorted(old.keys() | new.keys()):
+                if name not in new:
+                    changes.append(MemberChange(pointer((*path, name)), canonical(old[name]), None))
+                elif name not in old:
+                    changes.append(MemberChange(pointer((*path, name)), None, canonical(new[name])))
+                else:
+                    walk(old[name], new[name], (*path, name))
+        elif canonical(old) != canonical(new):
+            changes.append(MemberChange(pointer(path), canonical(old), canonical(new)))
+
+    walk(before, after, ())
+    return tuple(changes)

@@ -1,0 +1,38 @@
+"""The one application that serves people and agents: long polls in front, Django behind."""
+
+import re
+
+from config.wsgi import application as django  # first: it sets Django up
+
+# isort: split
+from approvals.api.readers import InterruptReader, RunReader, refused
+from config.bridge import WSGIBridge
+from identity.keys import key_digest
+from placet.protocol.limits import BODY_BYTES
+from runs.api.http import too_often
+from runs.waiting.hub import Hub
+from runs.waiting.reader import Answer
+from runs.waiting.route import LongPoll, LongPolls
+
+THREADS = 16
+MOST_BODY_BYTES = 2 * BODY_BYTES  # beyond the limit of the API, so that Django can refuse it
+
+ROUTES = (
+    LongPoll("interrupt", re.compile(r"/api/v1/interrupts/(?P<id>[A-Za-z0-9_]+)")),
+    LongPoll("run", re.compile(r"/api/v1/runs/(?P<id>[A-Za-z0-9_]+)")),
+)
+
+
+def admit(token: str) -> Answer | None:
+    """The refusal of a key that makes too many requests."""
+    refusal = too_often(key_digest(token))
+    return refused(refusal) if refusal else None
+
+
+hub = Hub({"interrupt": InterruptReader(), "run": RunReader()})
+application = LongPolls(
+    WSGIBridge(django, threads=THREADS, most_body_bytes=MOST_BODY_BYTES),
+    hub=hub,
+    routes=ROUTES,
+    admit=admit,
+)

@@ -1,0 +1,14 @@
+from django.urls import URLPattern, URLResolver, include, path
+
+from config import health
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("", include("identity.web.urls")),
+    path("", include("approvals.web.urls")),
+    path("api/v1/", include("approvals.api.urls")),
+]
+
+handler404 = "config.errors.not_found"
+handler500 = "config.errors.broken"

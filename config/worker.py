@@ -1,0 +1,39 @@
+"""The worker: numbers committed events and sweeps, until told to end.
+
+Any number may run. One at a time numbers, elected by a lock that dies with its holder; sweeping
+at the same time is harmless.
+"""
+
+import threading
+import time
+
+import structlog
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+from approvals.sweeping import sweep
+from audit.numbering import Numberer
+
+NUMBER_EVERY_S = 0.2
+SWEEP_EVERY_S = 1.0
+BATCH = 1000
+
+log = structlog.get_logger(__name__)
+
+
+def work(ending: threading.Event) -> None:
+    """Number and sweep until `ending` is set; a lost database is waited for."""
+    numberer = Numberer()
+    swept_at = 0.0
+    while not ending.is_set():
+        try:
+            is_full = numberer.step(BATCH) == BATCH
+            if time.monotonic() - swept_at >= SWEEP_EVERY_S:
+                swept_at = time.monotonic()
+                sweep()
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("worker.database_unreachable", error=type(error).__name__)
+            is_full = False
+        close_old_connections()
+        if not is_full:
+            ending.wait(NUMBER_EVERY_S)
+    numberer.release()

@@ -1,0 +1,1 @@
+"""Who: tenants, people, groups, agents and their keys."""

@@ -1,0 +1,185 @@
+"""One command's hold on one run: the lock, the instant, and what it will write.
+
+Every transition goes through here, so that the order of contract §3 holds everywhere: lock the
+run, read the database clock once, settle what is due, and only then read rights and ask the
+rules. What a command does to the run is written by `close`: one UPDATE, one INSERT of events,
+and the wake-ups after the commit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from audit.chain import Head
+from audit.record import Actor, ActorKind, Draft, Refused, record
+from audit.refusals import flush, note_refusal
+from placet.protocol.reading import JSONValue
+from placet.protocol.states import RunOutcome, RunState
+from runs.clock import database_now
+from runs.rules import transitions
+from runs.rules.refusal import Refusal
+from runs.rules.transitions import RunFacts, WaitSummary
+from runs.waiting.notifier import wake
+from runs.waits import waits
+
+if TYPE_CHECKING:
+    from runs.models.run import Run
+
+SYSTEM = Actor(kind=ActorKind.SYSTEM, id="placet", name="Placet")
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """A locked run, the instant its lock was held, and the events to come."""
+
+    run: "Run"
+    now: datetime
+    drafts: list[Draft] = field(default_factory=list)
+    touched: set[str] = field(default_factory=set)
+    is_changed: bool = False
+
+    @classmethod
+    def take(cls, run_id: str) -> "Turn":
+        """Lock the run inside the caller's transaction and settle what is due."""
+        from runs.models.run import Run
+
+        run = Run.objects.select_for_update(of=("self",)).get(pk=run_id)
+        return cls.over(run)
+
+    @classmethod
+    def over(cls, run: "Run") -> "Turn":
+        """The turn of a run whose lock the caller holds already."""
+        turn = cls(run=run, now=database_now())
+        if summary := waits().settle_due(turn):
+            turn.rest(summary)
+        return turn
+
+    @property
+    def facts(self) -> RunFacts:
+        """The run as the rules see it, after what this turn did so far."""
+        return self.run.facts()
+
+    def note(self, draft: Draft) -> None:
+        """Append an event to what this turn will record."""
+        self.drafts.append(replace(draft, agent_id=self.run.agent_id))
+        self.touched.update(part for part in (draft.interrupt_id, draft.action_id) if part)
+
+    def move(
+        self,
+        state: RunState,
+        *,
+        by: Actor,
+        outcome: RunOutcome | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Change the run's state: the only place where a revision grows."""
+        before = self.run.state
+        self.run.state = state
+        self.run.revision += 1
+        self.run.outcome = outcome
+        self.is_changed = True
+        self.note(
+            Draft(
+                type="run.state_changed",
+                actor=by,
+                from_state=before or None,
+                to_state=state,
+                revision=self.run.revision,
+                detail={"outcome": outcome, "reason": reason} if outcome or reason else {},
+            )
+        )
+
+    def rest(self, summary: WaitSummary) -> None:
+        """Let the run go on where nothing of its round is open any more."""
+        if state := transitions.after_waiting(self.facts, summary):
+            self.move(state, by=SYSTEM)
+
+    def refuse(
+        self,
+        refusal: Refusal,
+        *,
+        by: Actor,
+        command: str,
+        object_id: str,
+        given: Mapping[str, JSONValue],
+        digest: str | None = None,
+        tool: str | None = None,
+    ) -> Refusal:
+        """Record a refusal after what was due, close the turn, and give the refusal back."""
+        self._write_events()
+        head = note_refusal(
+            tenant_id=self.run.tenant_id,
+            run_id=self.run.pk,
+            head=self.run.head,
+            at=self.now,
+            command=command,
+            object_id=object_id,
+            draft=Draft(
+                type="command.refused",
+                actor=by,
+                agent_id=self.run.agent_id,
+                tool=tool,
+                interrupt_id=object_id if object_id.startswith("int_") else None,
+                revision=self.run.revision,
+                digest=digest,
+                refused=Refused(refusal.code, given=given, current=refusal.current),
+            ),
+        )
+        self._take_head(head)
+        self._save()
+        return replace(refusal, is_recorded=True)
+
+    def flush_refusals(self) -> None:
+        """Record the counters of repeated refusals whose minute is over."""
+        self._write_events()
+        run = self.run
+        self._take_head(flush(tenant_id=run.tenant_id, run_id=run.pk, head=run.head, at=self.now))
+
+    def close(self) -> None:
+        """Write what this turn did; harmless where it did nothing."""
+        self._write_events()
+        self._save()
+
+    def _write_events(self) -> None:
+        if not self.drafts:
+            return
+        head = record(
+            tenant_id=self.run.tenant_id,
+            run_id=self.run.pk,
+            head=self.run.head,
+            at=self.now,
+            drafts=self.drafts,
+        )
+        is_told = any(draft.type != "interrupt.shown" for draft in self.drafts)
+        self._take_head(head, is_told=is_told)
+        self.drafts = []
+
+    def _take_head(self, head: Head, *, is_told: bool = True) -> None:
+        """Carry a new end of the chain; `seq` passes over what was merely shown."""
+        if head != self.run.head:
+            self.run.event_seq, self.run.chain_hash = head.seq, head.hash
+            self.run.seq = head.seq if is_told else self.run.seq
+            self.is_changed = True
+
+    def _save(self) -> None:
+        if not self.is_changed:
+            return
+        self.run.updated_at = self.now
+        self.run.save(update_fields=TURN_FIELDS)
+        ids = frozenset({self.run.pk, *self.touched})
+        transaction.on_commit(lambda: wake(ids))
+
+
+TURN_FIELDS = (
+    "state",
+    "revision",
+    "outcome",
+    "cancel_requested",
+    "seq",
+    "event_seq",
+    "chain_hash",
+    "updated_at",
+)

@@ -1,0 +1,74 @@
+"""What all tests share: the two database roles, and the cast.
+
+The schema is made by the owner and the tests run as the runtime role, as in production. Tables
+are emptied by the owner with triggers off, since nobody else can.
+"""
+
+import os
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import TransactionTestCase
+from psycopg import sql
+
+from config.roles import APPEND_ONLY, OWNER, RUNTIME, apply_grants
+from tests.cast import Cast, make_cast
+from tests.postgres import connect_as
+
+KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None,
+    django_db_blocker: "pytest_django.DjangoDbBlocker",  # type: ignore[name-defined]  # noqa: F821
+) -> Iterator[None]:
+    """A database of this worker, migrated by the owner, then used as the runtime role."""
+    from django.core.management import call_command
+    from django.test.utils import setup_databases, teardown_databases
+
+    suffix = os.environ.get("PYTEST_XDIST_WORKER")
+    with django_db_blocker.unblock():
+        connect_as(OWNER)
+        if suffix:
+            connection.settings_dict["TEST"]["NAME"] = f"test_placet_{suffix}"
+        made = setup_databases(verbosity=0, interactive=False)
+        call_command("createcachetable", verbosity=0)
+        apply_grants(connection, RUNTIME, append_only=APPEND_ONLY)
+        connect_as(RUNTIME)
+    yield
+    with django_db_blocker.unblock():
+        connect_as(OWNER)
+        teardown_databases(made, verbosity=0)
+
+
+def owner_connection() -> psycopg.Connection:
+    """A connection of the owner to the test database, for what the runtime role cannot do."""
+    settings = connection.settings_dict
+    return psycopg.connect(
+        host=settings["HOST"], port=settings["PORT"] or None, dbname=settings["NAME"], user=OWNER
+    )
+
+
+def empty_tables(_case: TransactionTestCase) -> None:
+    """Empty every table but those that the schema itself fills."""
+    connection.close()
+    with owner_connection() as owner:
+        owner.execute("SET session_replication_role = replica")
+        tables = owner.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+        ).fetchall()
+        for (table,) in tables:
+            if table not in KEPT:
+                owner.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+
+
+TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    """Alice, Rae, Bob, Ada, Otto and their agent in one tenant, Mallory and hers in another."""
+    return make_cast()
