@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from approvals.models import Decision, Interrupt
-from audit.models import Event
+from audit.subjects import Told
 
 
-def content_digests(events: Sequence[Event], /) -> dict[int, str]:
+def content_digests(events: Sequence[Told], /) -> dict[int, str]:
     """The digests that the content of these events has now, by event id."""
     asked = {event.id: event.interrupt_id for event in events if event.type == "interrupt.asked"}
     decided = {

@@ -24,6 +24,15 @@ class RunHeads(Protocol):
     ) -> Iterator[tuple[str, Head]]: ...
 
 
+class Told(Protocol):
+    """What a reader of contents needs to know of an event."""
+
+    id: int
+    type: str
+    run_id: str | None
+    interrupt_id: str | None
+
+
 class Contents(Protocol):
     """Gives, by event id, the digest that the content of an event has now.
 
@@ -31,7 +40,7 @@ class Contents(Protocol):
     another app, and those whose content is gone, are left out.
     """
 
-    def __call__(self, events: Sequence[Event], /) -> Mapping[int, str]: ...
+    def __call__(self, events: Sequence[Told], /) -> Mapping[int, str]: ...
 
 
 class Tenants(Protocol):

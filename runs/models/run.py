@@ -12,8 +12,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, models, transaction
 
 from audit.chain import EMPTY_HEAD, Head
-from audit.models import Event
 from audit.record import Actor, Draft
+from audit.subjects import Told
 from identity.models import Agent, User
 from placet.protocol.canonical import canonical
 from placet.protocol.digest import sha256_hex
@@ -277,7 +277,7 @@ def run_heads(tenant_id: int, run_ids: Sequence[str] | None, /) -> Iterator[tupl
         yield run_id, Head(seq=seq, hash=chain_hash)
 
 
-def run_digests(events: Sequence[Event], /) -> dict[int, str]:
+def run_digests(events: Sequence[Told], /) -> dict[int, str]:
     """What the records of runs' beginnings speak of, digested anew, by event id."""
     begun = {event.id: event.run_id for event in events if event.type == "run.state_changed"}
     runs = Run.objects.in_bulk(set(begun.values()))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from placet.protocol.canonical import NotCanonical, canonical
 from placet.protocol.digest import sha256_hex
 

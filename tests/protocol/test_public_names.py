@@ -3,8 +3,9 @@
 import subprocess
 import sys
 
-import placet
 import pytest
+
+import placet
 
 LOADED = """
 import sys, pkgutil, importlib

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from placet.protocol.canonical import canonical
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import InvalidJSON, read_json

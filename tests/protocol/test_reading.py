@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from placet.protocol.canonical import canonical
 from placet.protocol.limits import MAX_DEPTH
 from placet.protocol.reading import MAX_FAULTS, InvalidJSON, read_json

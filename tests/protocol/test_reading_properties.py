@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from placet.protocol.canonical import canonical
 from placet.protocol.digest import sha256_hex
 from placet.protocol.limits import MAX_INTEGER

@@ -3,6 +3,7 @@
 from dataclasses import FrozenInstanceError
 
 import pytest
+
 from placet.protocol.refusals import Fault, RefusalCode
 
 CONTRACT = """

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 import pytest
+
 from placet.protocol import states
 
 
