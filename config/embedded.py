@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -226,13 +227,15 @@ class Cluster:
         options = ["-U", SUPERUSER, "--auth=trust", "-E", "UTF8", "--data-checksums"]
         if not self._durable:
             options.append("--no-sync")
-        for locale in locales(major):
-            shutil.rmtree(fresh, ignore_errors=True)
-            initdb = [str(bindir / "initdb"), "-D", fresh.name, *options, *locale]
-            if self.account.run(initdb, cwd=self.home) == 0:
-                fresh.rename(self.data)
-                return
-        raise ConfigError(f"{bindir / 'initdb'} could not make a cluster in {fresh}.")
+        with TemporaryFile() as said:
+            for locale in locales(major):
+                shutil.rmtree(fresh, ignore_errors=True)
+                initdb = [str(bindir / "initdb"), "-D", fresh.name, *options, *locale]
+                if self.account.run(initdb, cwd=self.home, said=said) == 0:
+                    fresh.rename(self.data)
+                    return
+            said.seek(0)
+            raise ConfigError(f"{fresh} could not be made.\n{said.read().decode(errors='replace')}")
 
     def _clear_traces(self) -> None:
         """Remove what a killed server left; only after _settled() found no process of it."""

@@ -270,6 +270,27 @@ def test_programs_that_are_not_there_are_refused_by_name(folder: Path) -> None:
         Cluster(folder, Path("/nowhere")).start()
 
 
+def test_installed_programs_out_of_reach_are_copied_to_where_they_run(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    class Walled(Account):
+        def can_reach(self, path: Path) -> bool:
+            return False
+
+    monkeypatch.setattr("config.binaries.SHARED", folder / "shared")
+    before = os.umask(0o077)
+    try:
+        programs = binaries(None, Walled(0, 0, is_dropped=True))
+        again = binaries(None, Walled(0, 0, is_dropped=True))
+    finally:
+        os.umask(before)
+
+    assert programs.is_relative_to(folder / "shared")
+    assert again == programs
+    with Cluster(folder / "data", programs, durable=False) as cluster:
+        assert ask(cluster, "SELECT 1") == "1"
+
+
 def test_an_address_names_the_socket_the_role_and_the_database(folder: Path) -> None:
     address = Cluster(folder / "a b").url(user="placet", dbname="placet")
 
