@@ -56,9 +56,7 @@ def test_many_wake_ups_arrive_whole_and_in_few_notifications(ears: psycopg.Conne
     for each in ids:
         wake([each])
 
-    payloads: list[str] = []
-    while len(set().union(*(payload.split(",") for payload in payloads))) < 5000:
-        payloads += [each.payload for each in ears.notifies(timeout=5, stop_after=1)]
+    payloads = [each.payload for each in ears.notifies(timeout=1)]
     assert set().union(*(payload.split(",") for payload in payloads)) == ids
     assert max(len(payload) for payload in payloads) < 8000
     assert len(payloads) < 500
