@@ -26,7 +26,6 @@ from config.roles import DATABASE, OWNER, RUNTIME, create_roles
 
 _FOLDER = "PLACET_TEST_SERVER"
 _PREFIX = "placet-test-"
-_KEPT = ("django_migrations", "django_content_type", "auth_permission")
 _DATABASE_FIXTURES = frozenset({"db", "transactional_db", "django_db_setup", "cluster"})
 
 
@@ -88,23 +87,6 @@ def connect_as(role: str) -> None:
     django.close()
     django.close_pool()  # type: ignore[attr-defined]
     django.settings_dict["USER"] = role
-
-
-def empty_database() -> None:
-    """Delete every row of Django's test database, guarded ones too, as the owner.
-
-    Rows that migrating made are kept: what Django knows of its models, and the migrations.
-    """
-    settings = connections["default"].settings_dict
-    place = {"host": settings["HOST"], "port": settings["PORT"], "dbname": settings["NAME"]}
-    with psycopg.connect(user=OWNER, **place) as connection:
-        connection.execute("SET session_replication_role = replica; SET lock_timeout = '10s'")
-        names = connection.execute(
-            "SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'r'"
-            " AND relnamespace = 'public'::regnamespace AND relname <> ALL (%s)",
-            [list(_KEPT)],
-        ).fetchall()
-        connection.execute("; ".join(f"DELETE FROM {name}" for (name,) in names).encode())
 
 
 _running: list[Cluster] = []
