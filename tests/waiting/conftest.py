@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from config.roles import OWNER, RUNTIME
 from runs.waiting.connecting import connection_parameters
 from runs.waiting.hub import Hub
 from runs.waiting.notifier import NOTIFIER
@@ -16,14 +17,16 @@ from tests.waiting.site import Serve, Site, ThingReader, Things, running, until
 
 @pytest.fixture
 def things(transactional_db: None) -> Iterator[Things]:
-    with psycopg.connect(**connection_parameters()) as database:
-        database.execute("DROP TABLE IF EXISTS waiting_thing")
-        database.execute("CREATE TABLE waiting_thing (id text PRIMARY KEY, state text, seq int)")
+    ours = connection_parameters()
+    with psycopg.connect(**{**ours, "user": OWNER}) as owner, psycopg.connect(**ours) as database:
+        owner.execute("DROP TABLE IF EXISTS waiting_thing")
+        owner.execute("CREATE TABLE waiting_thing (id text PRIMARY KEY, state text, seq int)")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE ON waiting_thing TO {RUNTIME}")
         try:
             yield Things(database)
         finally:
             NOTIFIER.close()
-            database.execute("DROP TABLE waiting_thing")
+            owner.execute("DROP TABLE waiting_thing")
 
 
 @pytest.fixture

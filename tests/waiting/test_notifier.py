@@ -78,12 +78,12 @@ def test_waking_does_not_wait_for_the_database(
     NOTIFIER.close()
     reached, go = threading.Event(), threading.Event()
 
-    def connect(**_: object) -> None:
+    def hang() -> None:
         reached.set()
         go.wait(10)
         raise psycopg.OperationalError("no database")
 
-    monkeypatch.setattr("runs.waiting.notifier.psycopg.connect", connect)
+    monkeypatch.setattr("runs.waiting.notifier.connection_parameters", hang)
 
     wake(["run_1"])
     assert reached.wait(5)
