@@ -1,0 +1,1 @@
+"""An agent that pays vendors and asks first: LangGraph, and Placet over plain HTTP."""
