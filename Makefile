@@ -3,4 +3,5 @@
 install demo test lint serve:
 	@python3 bootstrap.py $@
 
-ci: ; @d=$$(mktemp -d) && git clone -q . "$$d/placet" && bash "$$d/placet/.ci/run" </dev/null; c=$$?; rm -rf "$$d"; exit $$c
+ci:
+	@bash -c 'd=$$(mktemp -d); trap "rm -rf $$d" EXIT; git clone -q . $$d/placet && bash $$d/placet/.ci/run' </dev/null

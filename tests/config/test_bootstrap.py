@@ -156,6 +156,36 @@ def test_a_signal_reaches_the_child_once_and_its_end_is_awaited(number: signal.S
     assert (told, code) == ("41 True\n", 0)
 
 
+@pytest.mark.parametrize(
+    ("has_chromium", "is_ci", "runs", "code"),
+    [(True, True, 2, 0), (False, False, 1, 0), (False, True, 1, 1)],
+)
+def test_the_browser_tests_run_by_themselves_and_ci_insists_on_them(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    has_chromium: bool,
+    is_ci: bool,
+    runs: int,
+    code: int,
+) -> None:
+    (tmp_path / "tests" / "e2e").mkdir(parents=True)
+    (tmp_path / "tests" / "e2e" / "test_pages.py").touch()
+    unsafe: list[bool] = []
+
+    def child(_command: list[str], env: dict[str, str]) -> int:
+        unsafe.append("DJANGO_ALLOW_ASYNC_UNSAFE" in env)
+        return 0
+
+    monkeypatch.setattr(bootstrap, "child", child)
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(bootstrap, "CHROMIUM", ("sh",) if has_chromium else ("no-such-browser",))
+    monkeypatch.setenv("CI", "true" if is_ci else "")
+    monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)
+
+    assert bootstrap.test([]) == code
+    assert unsafe == [False, True][:runs]
+
+
 def test_two_starts_at_once_wait_for_each_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
