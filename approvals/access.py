@@ -11,6 +11,7 @@ from approvals.models.grants import decidable_by
 from approvals.models.interrupt import OPEN_STATES
 from identity.models import Agent, User
 from identity.roles import Role
+from runs.ids import is_id
 from runs.models import Run
 
 SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
@@ -18,6 +19,8 @@ SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
 
 def agent_interrupt(agent: Agent, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id in a run that this agent created."""
+    if not is_id(interrupt_id):
+        return None
     return (
         Interrupt.objects.select_related("run", "decision")
         .filter(tenant_id=agent.tenant_id, run__agent=agent, pk=interrupt_id)
@@ -41,6 +44,8 @@ def visible_interrupts(user: User) -> "QuerySet[Interrupt]":
 
 def visible_interrupt(user: User, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id, where this person may look at it."""
+    if not is_id(interrupt_id):
+        return None
     return (
         visible_interrupts(user)
         .select_related("run__owner", "run__agent", "policy", "decision")

@@ -1,9 +1,12 @@
 """The roads to runs: tenant first, and one answer for absent and foreign alike."""
 
 from identity.models import Agent
+from runs.ids import is_id
 from runs.models import Run
 
 
 def agent_run(agent: Agent, run_id: str) -> Run | None:
     """The run of this id that this agent created."""
+    if not is_id(run_id):
+        return None
     return Run.objects.filter(tenant_id=agent.tenant_id, agent=agent, pk=run_id).first()

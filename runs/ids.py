@@ -1,9 +1,18 @@
 """Ids that sort by the time they were made: a prefix, 48 bits of milliseconds, 80 random bits."""
 
+import re
 import secrets
 import time
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, lower case
+
+
+ID = re.compile(r"[a-z]{3}_[0-9a-z]{26}")
+
+
+def is_id(text: str) -> bool:
+    """Whether this has the form of an id; nothing else is ever looked up."""
+    return ID.fullmatch(text) is not None
 
 
 def new_id(prefix: str) -> str:

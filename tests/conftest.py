@@ -7,17 +7,24 @@ are emptied by the owner with triggers off, since nobody else can.
 import os
 from collections.abc import Iterator
 
-import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import TransactionTestCase
 from psycopg import sql
 
 from config.roles import APPEND_ONLY, OWNER, RUNTIME, apply_grants
+from runs.waiting.notifier import NOTIFIER
 from tests.cast import Cast, make_cast
+from tests.owner import owner_connection
 from tests.postgres import connect_as
 
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
+
+
+def pytest_configure() -> None:
+    """Hash passwords cheaply: what they are hashed with is not tested here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")
@@ -39,24 +46,16 @@ def django_db_setup(
         apply_grants(connection, RUNTIME, append_only=APPEND_ONLY)
         connect_as(RUNTIME)
     yield
+    NOTIFIER.close()
     with django_db_blocker.unblock():
         connect_as(OWNER)
         teardown_databases(made, verbosity=0)
-
-
-def owner_connection() -> psycopg.Connection:
-    """A connection of the owner to the test database, for what the runtime role cannot do."""
-    settings = connection.settings_dict
-    return psycopg.connect(
-        host=settings["HOST"], port=settings["PORT"] or None, dbname=settings["NAME"], user=OWNER
-    )
 
 
 def empty_tables(_case: TransactionTestCase) -> None:
     """Empty every table but those that the schema itself fills."""
     connection.close()
     with owner_connection() as owner:
-        owner.execute("SET session_replication_role = replica")
         tables = owner.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
         ).fetchall()

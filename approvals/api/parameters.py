@@ -7,6 +7,11 @@ from pydantic import Field
 
 Limit = Annotated[int, Query(ge=1, le=200, description="At most so many items.")]
 Flag = Annotated[Literal["0", "1"], Query(description="1 gives all interrupts of the run.")]
+Filter = Annotated[str | None, Query(min_length=1, max_length=255, pattern=r"^[^\x00]+$")]
+AfterId = Annotated[
+    str | None,
+    Query(pattern=r"^[a-z]{3}_[0-9a-z]{26}$", description="The `next` of the page before."),
+]
 Digits = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
 WaitS = Annotated[
     Digits | None,

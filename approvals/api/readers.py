@@ -19,6 +19,7 @@ from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import InterruptState
 from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
 from runs.clock import database_now
+from runs.ids import is_id
 from runs.models import Run
 from runs.rules.refusal import Refusal
 from runs.waiting.reader import Answer, Wait
@@ -43,7 +44,7 @@ def settle_overdue(run_ids: set[str]) -> None:
 
 def agent_interrupts(agents: set[int], ids: set[str]) -> dict[str, Interrupt]:
     """The interrupts of these ids in runs of these agents, settled, by id."""
-    rows = with_parts(Interrupt.objects.filter(pk__in=ids, run__agent__in=agents))
+    rows = with_parts(Interrupt.objects.filter(pk__in=filter(is_id, ids), run__agent__in=agents))
     found = {row.pk: row for row in rows}
     open_rows = [row for row in found.values() if InterruptState(row.state).is_open]
     if open_rows and (late := _late(open_rows, database_now())):
@@ -54,7 +55,7 @@ def agent_interrupts(agents: set[int], ids: set[str]) -> dict[str, Interrupt]:
 
 def agent_runs(agents: set[int], ids: set[str]) -> dict[str, Run]:
     """The runs of these ids of these agents, settled, with their owners, by id."""
-    rows = Run.objects.select_related("owner").filter(pk__in=ids, agent__in=agents)
+    rows = Run.objects.select_related("owner").filter(pk__in=filter(is_id, ids), agent__in=agents)
     found = {row.pk: row for row in rows}
     due = Interrupt.objects.filter(
         run_id__in=found, state__in=OPEN_STATES, expires_at__lte=database_now()

@@ -9,7 +9,7 @@ from ninja import Router
 
 from approvals.api.answers import AskedOut, ProblemOut, RunOut, RunsOut
 from approvals.api.bodies import AskBody, CancelRunBody, FinishBody, Question, RunBody
-from approvals.api.parameters import AfterSeq, Flag, Limit, WaitS
+from approvals.api.parameters import AfterId, AfterSeq, Filter, Flag, Limit, WaitS
 from approvals.api.readers import agent_runs
 from approvals.api.shapes import interrupt_shape, run_shapes
 from approvals.models.asking import Asked, ask
@@ -125,9 +125,9 @@ def _questions(questions: Sequence[Question]) -> list[NewQuestion]:
 @router.get("/runs", response={200: RunsOut, **PROBLEMS})
 def list_runs(
     request: HttpRequest,
-    external_id: str | None = None,
+    external_id: Filter = None,
     state: RunState | None = None,
-    after: str | None = None,
+    after: AfterId = None,
     limit: Limit = 50,
 ) -> HttpResponse:
     """The agent's runs, newest first."""

@@ -15,7 +15,7 @@ from approvals.models.grants import decidable_by, grant
 from approvals.models.interrupt import Interrupt, wait_summary
 from approvals.rules.answering import Answer, Right, judge
 from approvals.rules.asking import offered_decisions
-from approvals.rules.editing import edited_asked, response_fault
+from approvals.rules.editing import edited_asked, response_fault, unheeded_edit
 from approvals.rules.people import Stakes, is_admitted, places, places_filled
 from approvals.rules.policy import Rule, rule_for
 from identity.access import lock_agent, lock_people
@@ -86,6 +86,8 @@ class Ballot:
         )
         if refusal is not None:
             return refusal
+        if answer.decision is DecisionKind.APPROVE:
+            return unheeded_edit(self.interrupt.content, answer.args)
         if answer.decision is DecisionKind.RESPOND:
             return response_fault(answer.response, schema_value(self.interrupt.response_schema))
         return None
@@ -166,7 +168,7 @@ class Ballot:
         if asked == interrupt.asked:
             return self._approve(answer, asked=asked)
         edited = {**interrupt.content, "args": answer.args}
-        rule = rule_for(interrupt.rules, edited)
+        rule = rule_for(interrupt.rules, edited).for_kind(InterruptKind(interrupt.kind))
         if rule.deny:
             return Refusal(
                 code=RefusalCode.TOOL_NOT_ALLOWED,

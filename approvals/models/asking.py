@@ -140,7 +140,8 @@ class Plan:
         rules = self.policy.rules if self.policy else ()
         for step in self.steps:
             if step.is_new:
-                step.rule = rule_for(rules, step.question.asked_value)
+                rule = rule_for(rules, step.question.asked_value)
+                step.rule = rule.for_kind(step.question.kind)
 
     @property
     def _new(self) -> list[Step]:

@@ -115,7 +115,8 @@ class Content(models.Model):
     @property
     def rule(self) -> Rule:
         """The rule that binds this question, of the version in force when it was asked."""
-        return self.policy.rule(self.policy_rule) if self.policy else DEFAULT_RULE
+        rule = self.policy.rule(self.policy_rule) if self.policy else DEFAULT_RULE
+        return rule.for_kind(InterruptKind(self.kind))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -12,6 +12,7 @@ from approvals.models.content import Content
 from approvals.models.grants import CODENAME
 from approvals.rules.answering import Question, has_ended
 from approvals.rules.asking import LastAttempt
+from audit.chain import instant
 from audit.record import Actor, Draft
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
@@ -107,13 +108,22 @@ class Interrupt(Content):
             handback=self.handback,
             allowed_decisions=tuple(DecisionKind(name) for name in self.allowed_decisions),
             approved_by=frozenset(approved_by),
-            ending={
-                "state": self.state,
-                "at": self.ended_at.isoformat() if self.ended_at else None,
-                "decided_by": self.ended_by or None,
-                "superseded_by": self.superseded_by_id,
-            },
+            ending=self.ending(),
         )
+
+    def ending(self) -> dict[str, JSONValue]:
+        """How this question stands, for a refusal: who, when and why."""
+        told: dict[str, JSONValue] = {"state": str(self.state)}
+        if self.superseded_by_id:
+            told["superseded_by"] = self.superseded_by_id
+        if self.state == InterruptState.DECIDED:
+            told["decision"] = self.decision.kind
+            told["decided_by"] = self.decision.by_name
+            told["decided_at"] = instant(self.decision.decided_at)
+            told["reason"] = self.decision.reason
+        elif self.ended_at:
+            told["ended_at"] = instant(self.ended_at)
+        return told
 
     def event(
         self,

@@ -45,7 +45,7 @@ class Answer:
     asked_sha256: str
     shown: Shown | None
     reason: str = ""
-    args: dict[str, JSONValue] | None = None
+    args: JSONValue = None
     response: JSONValue = None
 
     def given(self) -> dict[str, JSONValue]:
@@ -92,7 +92,7 @@ def judge(
         or transitions.closed(run)
         or transitions.unknown(run)
         or _stale(question, run, answer)
-        or _not_offered(question, answer, right, rule)
+        or _not_offered(question, answer, right)
         or _incomplete(answer, rule)
     )
 
@@ -132,7 +132,7 @@ def _stale(question: Question, run: RunFacts, answer: Answer) -> Refusal | None:
     return None
 
 
-def _not_offered(question: Question, answer: Answer, right: Right, rule: Rule) -> Refusal | None:
+def _not_offered(question: Question, answer: Answer, right: Right) -> Refusal | None:
     expected = Shown(
         user_id=right.person.id,
         interrupt_id=question.id,
@@ -141,8 +141,6 @@ def _not_offered(question: Question, answer: Answer, right: Right, rule: Rule) -
     )
     if answer.shown != expected:
         return Refusal(code=RefusalCode.NOT_SHOWN)
-    if rule.deny:
-        return Refusal(code=RefusalCode.TOOL_NOT_ALLOWED)
     if answer.decision not in question.allowed_decisions:
         return Refusal(
             code=RefusalCode.DECISION_NOT_ALLOWED,

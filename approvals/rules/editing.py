@@ -18,7 +18,7 @@ Schema = dict[str, JSONValue]
 
 
 def edited_asked(
-    content: Mapping[str, JSONValue], args: dict[str, JSONValue] | None, schema: Schema | None
+    content: Mapping[str, JSONValue], args: JSONValue, schema: Schema | None
 ) -> str | Refusal:
     """The canonical text of the same tool and target with these arguments, or what is wrong.
 
@@ -27,6 +27,8 @@ def edited_asked(
     """
     if args is None:
         return _invalid((Fault("", "The edited arguments are missing."),))
+    if not isinstance(args, dict):
+        return _invalid((Fault("", "The arguments have to be an object, { … }."),))
     if schema is not None and (faults := value_faults(schema, args)):
         return _invalid(faults)
     target = content["target"]
@@ -41,6 +43,20 @@ def edited_asked(
             detail=f"The arguments are larger than {limits.ASKED_BYTES} bytes.",
         )
     return text
+
+
+def unheeded_edit(content: Mapping[str, JSONValue], args: JSONValue) -> Refusal | None:
+    """The refusal of a plain approval that comes with other arguments than those asked.
+
+    Whoever changed them and then approved would approve something else than they believe.
+    """
+    if args is None or canonical(args) == canonical(content["args"]):
+        return None
+    return Refusal(
+        code=RefusalCode.INVALID_EDIT,
+        detail="The arguments in the form are not those asked.",
+        faults=(Fault("", "Edit approves your arguments; restore them to approve those asked."),),
+    )
 
 
 def response_fault(response: JSONValue, schema: Schema | None) -> Refusal | None:

@@ -5,13 +5,13 @@ agent's responsible user, or anyone who is a reviewer when answering, one approv
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from approvals.rules.people import Clause
 from approvals.rules.schema import is_valid
 from placet.protocol import limits
 from placet.protocol.reading import JSONValue
-from placet.protocol.states import DecisionKind
+from placet.protocol.states import DecisionKind, InterruptKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,15 @@ class Rule:
     approval_valid_s: int = limits.APPROVAL_VALID_DEFAULT_S
     idempotent: bool = False
     observation_max_age_s: int | None = None
+
+    def for_kind(self, kind: InterruptKind) -> "Rule":
+        """This rule as it holds for a kind: only an approval can be given by policy.
+
+        A question or a handoff under a rule that asks nobody is put to whom the default asks.
+        """
+        if self.clauses or self.deny or kind is InterruptKind.APPROVAL:
+            return self
+        return replace(self, clauses=DEFAULT_RULE.clauses)
 
     def matches(self, asked: Mapping[str, JSONValue]) -> bool:
         """Whether this rule is about `{tool, args, target}`."""

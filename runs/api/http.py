@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.utils.encoding import escape_uri_path
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
@@ -218,18 +219,19 @@ def _json(text: str, status: int, headers: dict[str, str] | None = None) -> Http
 def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The HTTP form of a refusal; one that no run's record holds goes to the tenant's record."""
     key: AgentKey | None = getattr(request, "auth", None)
+    path = escape_uri_path(request.path)[-100:]
     if key is not None and not refusal.is_recorded and refusal.code not in UNCOUNTED:
         note_refusal_for_tenant(
             tenant_id=key.agent.tenant_id,
             command=f"{request.method} {_route(request)}",
-            object_id=request.path[-100:],
+            object_id=path,
             draft=Draft(
                 type="command.refused",
                 actor=key.agent.as_actor(),
                 agent_id=key.agent_id,
                 refused=record.Refused(
                     refusal.code,
-                    given={"path": request.path[-100:]},
+                    given={"path": path},
                     current=refusal.current,
                 ),
             ),
