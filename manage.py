@@ -12,10 +12,14 @@ def main() -> None:
     """Run the command with its database running."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
+    from django.db import connections
 
     try:
         with database_running(Env(os.environ)):
-            execute_from_command_line(sys.argv)
+            try:
+                execute_from_command_line(sys.argv)
+            finally:
+                connections.close_all()
     except ConfigError as error:
         sys.exit(f"placet: {error}")
 

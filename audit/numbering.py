@@ -7,6 +7,7 @@ snapshot, one transaction after the other. Of one chain no later event is visibl
 earlier one, because both were committed under one lock; so numbers follow every chain.
 """
 
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -80,9 +81,15 @@ class Numberer:
 
     def release(self) -> None:
         """Let another take over; harmless when not elected."""
-        elector, self._elector, self._is_elected = self._elector, None, False
-        if elector is not None:
-            elector.close()
+        elector, was_elected = self._elector, self._is_elected
+        self._elector, self._is_elected = None, False
+        if elector is None:
+            return
+        if was_elected:
+            # A closed session ends a moment later; another may take over at once.
+            with suppress(DatabaseError, InterfaceError), elector.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_ELECTION_KEY])
+        elector.close()
 
     def _is_lock_held(self) -> bool:
         if self._elector is None:

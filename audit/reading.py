@@ -12,7 +12,8 @@ from datetime import datetime
 from django.db.models import Max, Q, QuerySet
 
 from audit.chain import instant
-from audit.models import Event, Numbered
+from audit.models import Event as Event
+from audit.models import Numbered, Unnumbered, Verification
 from placet.protocol.reading import JSONValue
 
 
@@ -105,6 +106,24 @@ def run_events(
     if interrupt_ids is not None:
         events = events.filter(interrupt_id__in=interrupt_ids)
     return list(events.select_related("numbered").order_by("run_seq")[:limit])
+
+
+def showings(*, tenant_id: int, interrupt_ids: Sequence[str], limit: int = 500) -> list[Event]:
+    """Give the events that tell to whom these interrupts were shown, in their order."""
+    shown = Event.objects.filter(
+        tenant_id=tenant_id, type="interrupt.shown", interrupt_id__in=interrupt_ids
+    )
+    return list(shown.order_by("id")[:limit])
+
+
+def last_verification(tenant_id: int) -> Verification | None:
+    """Give the result of the tenant's last verification, None where there was none."""
+    return Verification.objects.filter(tenant_id=tenant_id).first()
+
+
+def unnumbered_count(tenant_id: int) -> int:
+    """Give how many of the tenant's committed events still wait for their number."""
+    return Unnumbered.objects.filter(tenant_id=tenant_id).count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,11 @@ class Told(Protocol):
     """What a reader of contents needs to know of an event."""
 
     id: int
+    tenant_id: int
     type: str
     run_id: str | None
     interrupt_id: str | None
+    detail: str
 
 
 class Contents(Protocol):

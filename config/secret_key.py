@@ -4,6 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
+from config.account import make_reachable
 from config.env import Env
 
 MIN_CHARS = 32
@@ -18,7 +19,7 @@ def secret_key(env: Env, folder: Path) -> str:
         return given
     path = folder / "secret_key"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        make_reachable(folder)
         fresh = folder / f"secret_key.{os.getpid()}.{secrets.token_hex(4)}"
         fresh.touch(mode=0o600)
         fresh.write_text(secrets.token_urlsafe(48))

@@ -12,6 +12,8 @@ from audit.chain import EMPTY_HEAD, Head
 from audit.models import Event
 from audit.record import Actor, ActorKind, Draft, record
 from audit.subjects import Subjects
+from config.roles import OWNER, RUNTIME
+from tests.postgres import connect_as
 
 ALICE = Actor(ActorKind.USER, "101", "Alice")
 RAE = Actor(ActorKind.USER, "102", "Rae")
@@ -63,6 +65,19 @@ class History:
 
     def _contents(self, events: Sequence[Event], /) -> Mapping[int, str]:
         return {event.id: self.contents[event.id] for event in events if event.id in self.contents}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def as_owner(
+    django_db_setup: None,
+    django_db_blocker: "pytest_django.DjangoDbBlocker",  # type: ignore[name-defined]  # noqa: F821
+) -> Iterator[None]:
+    """Work as the owner of the tables, who alone can try to alter them."""
+    with django_db_blocker.unblock():
+        connect_as(OWNER)
+    yield
+    with django_db_blocker.unblock():
+        connect_as(RUNTIME)
 
 
 @pytest.fixture
