@@ -1,9 +1,10 @@
-"""What the record says of questions and decisions, digested anew for the verifier."""
+"""What the record says of questions, decisions and policies, digested anew for the verifier."""
 
 from collections.abc import Sequence
 
-from approvals.models import Decision, Interrupt
+from approvals.models import Decision, Interrupt, PolicyVersion
 from audit.subjects import Told
+from placet.protocol.reading import read_json
 
 
 def content_digests(events: Sequence[Told], /) -> dict[int, str]:
@@ -25,4 +26,20 @@ def content_digests(events: Sequence[Told], /) -> dict[int, str]:
         for event_id, interrupt_id in decided.items()
         if interrupt_id in by_interrupt
     }
-    return found
+    return found | _policy_digests([event for event in events if event.type == "policy.saved"])
+
+
+def _policy_digests(saved: Sequence[Told]) -> dict[int, str]:
+    named = {event.id: (event.tenant_id, _version(event)) for event in saved}
+    versions = PolicyVersion.objects.filter(
+        tenant_id__in={tenant_id for tenant_id, _ in named.values()},
+        version__in={version for _, version in named.values()},
+    )
+    digests = {(row.tenant_id, row.version): row.content_digest() for row in versions}
+    return {event_id: digests[key] for event_id, key in named.items() if key in digests}
+
+
+def _version(event: Told) -> int:
+    detail = read_json(event.detail.encode())
+    assert isinstance(detail, dict) and isinstance(detail["version"], int)
+    return detail["version"]

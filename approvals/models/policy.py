@@ -37,6 +37,10 @@ class PolicyVersion(models.Model):
         """The rules in their order."""
         return parsed_rules(self.rules_text)
 
+    def content_digest(self) -> str:
+        """The digest of the rules as saved, which the record of the saving holds."""
+        return sha256_hex(self.rules_text)
+
     def rule(self, rule_id: str) -> Rule:
         """The rule of this id; the default one has no place in any file."""
         return next((rule for rule in self.rules if rule.id == rule_id), DEFAULT_RULE)
@@ -67,7 +71,7 @@ class PolicyVersion(models.Model):
                     Draft(
                         type="policy.saved",
                         actor=by,
-                        content_sha256=sha256_hex(text),
+                        content_sha256=version.content_digest(),
                         detail={"version": version.version},
                     )
                 ],
