@@ -26,19 +26,20 @@ export often, and keep the heads where those who hold the database cannot write.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
+from django.db.models import Q
 from django.utils import timezone
 
 from audit.chain import SequenceDigest, instant
-from audit.models import Event, Numbered
-from audit.reading import event_shape, newest_n
+from audit.models import Event
+from audit.reading import EventFilter, event_shape, newest_n
 from placet.protocol.canonical import canonical
 from placet.protocol.reading import JSONValue
 
-_BATCH: Final = 500
+_BATCH: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,33 @@ class ExportedHead:
     events_sha256: str
 
 
-def export_lines(tenant_id: int) -> Iterator[str]:
+class Contents(Protocol):
+    """Gives, by event id, what to tell of the content that some of these events speak of."""
+
+    def __call__(self, events: Sequence[Event], /) -> Mapping[int, JSONValue]: ...
+
+
+def export_lines(
+    tenant_id: int, *, filters: EventFilter | None = None, contents: Contents | None = None
+) -> Iterator[str]:
     """Give the tenant's numbered events in order, one JSON line each, then the head's line.
 
     Each event has the members of the API's event shape and every other one that its hash
-    covers, so that the hash can be computed anew from the line (`audit.chain`). Memory is
-    bounded, and no transaction is held between batches: numbered events do not change.
+    covers, so that the hash can be computed anew from the line (`audit.chain`). `contents` adds
+    a member `content`, which the hash does not cover. Of an export that `filters` restrict there
+    is no head. Memory is bounded, and no transaction is held between batches: numbered events do
+    not change.
     """
     last, digest = newest_n(tenant_id), SequenceDigest()
-    for numbered in _numbered_events(tenant_id, last):
-        digest.add(numbered.event.hash)
-        yield canonical(_exported(numbered.event, numbered.n)) + "\n"
+    for after in range(0, last, _BATCH):
+        events = _numbered_events(tenant_id, filters, after, min(after + _BATCH, last))
+        told = contents(events) if contents and events else {}
+        for event in events:
+            digest.add(event.hash)
+            content = {"content": told[event.id]} if event.id in told else {}
+            yield canonical(_exported(event, event.numbered.n) | content) + "\n"
+    if filters is not None:
+        return
     head: dict[str, JSONValue] = {
         "tenant": tenant_id,
         "n": last,
@@ -92,10 +109,14 @@ def read_head(lines: Iterable[str]) -> ExportedHead:
     return found
 
 
-def _numbered_events(tenant_id: int, last: int) -> Iterator[Numbered]:
-    rows = Numbered.objects.filter(tenant_id=tenant_id).select_related("event").order_by("n")
-    for after in range(0, last, _BATCH):
-        yield from rows.filter(n__gt=after, n__lte=min(after + _BATCH, last))
+def _numbered_events(
+    tenant_id: int, filters: EventFilter | None, after: int, last: int
+) -> list[Event]:
+    wanted = filters.condition() if filters is not None else Q()
+    events = Event.objects.filter(
+        wanted, numbered__tenant_id=tenant_id, numbered__n__gt=after, numbered__n__lte=last
+    )
+    return list(events.select_related("numbered").order_by("numbered__n"))
 
 
 def _exported(event: Event, n: int) -> dict[str, JSONValue]:

@@ -8,13 +8,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from django.db.models import Max, Q, QuerySet
 
 from audit.chain import instant
-from audit.models import Event as Event
-from audit.models import Numbered, Unnumbered, Verification
+from audit.models import Event, Numbered, Unnumbered, Verification
 from placet.protocol.reading import JSONValue
+
+RecordedEvent: TypeAlias = Event
+"""The rows given here, by the name under which other apps may speak of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

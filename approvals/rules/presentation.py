@@ -98,6 +98,11 @@ def changes(
     )
 
 
+def args_paths(sensitive: Sequence[str]) -> list[str]:
+    """Pointers into the arguments as pointers into `{tool, args, target}`."""
+    return [f"/args{path}" for path in sensitive]
+
+
 def masked_value(value: JSONValue, sensitive: Sequence[str]) -> JSONValue:
     """The value with the word “masked” at the places named, for what leaves as JSON."""
     hidden = {parse_pointer(text) for text in sensitive}
@@ -194,21 +199,28 @@ def _fits_inline(item: JSONValue) -> bool:
 
 
 def _kind(value: JSONValue) -> str:
+    kind = "null" if value is None else _KINDS[type(value)]
     match value:
-        case bool():
-            return "true or false"
-        case None:
-            return "null"
-        case int() | float():
-            return "number"
-        case "":
-            return "text, empty"
-        case str():
-            return f"text, {len(value):,} characters" if len(value) > LONG_TEXT else "text"
+        case str() | list() | dict() if not value:
+            return f"{kind}, empty"
+        case str() if len(value) > LONG_TEXT:
+            return f"{kind}, {len(value):,} characters"
         case list():
-            return f"list, {_many(len(value), 'item')}" if value else "list, empty"
+            return f"{kind}, {_many(len(value), 'item')}"
         case dict():
-            return f"object, {_many(len(value), 'member')}" if value else "object, empty"
+            return f"{kind}, {_many(len(value), 'member')}"
+        case _:
+            return kind
+
+
+_KINDS: dict[type, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "number",
+    float: "number",
+    list: "list",
+    dict: "object",
+}
 
 
 def _many(count: int, noun: str) -> str:

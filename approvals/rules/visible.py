@@ -157,23 +157,29 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u034f")
 _BLANK_LETTERS_RANGES = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
 
 
+_BY_CATEGORY = {
+    "Cf": Trait.INVISIBLE,
+    "Cc": Trait.CONTROL,
+    "Zs": Trait.SPACE,
+    "Zl": Trait.SPACE,
+    "Zp": Trait.SPACE,
+    "Co": Trait.UNKNOWN,
+    "Cn": Trait.UNKNOWN,
+    "Cs": Trait.UNKNOWN,
+}
+
+
 def _trait(char: str, before: str) -> Trait | None:
     category = unicodedata.category(char)
     if char == "\n":
         return Trait.BREAK
     if char in _DIRECTION:
         return Trait.DIRECTION
-    if char in _BLANK_LETTERS or _is_in(ord(char), _BLANK_LETTERS_RANGES) or category == "Cf":
+    if char in _BLANK_LETTERS or _is_in(ord(char), _BLANK_LETTERS_RANGES):
         return Trait.INVISIBLE
-    if category == "Cc":
-        return Trait.CONTROL
-    if category in ("Zs", "Zl", "Zp"):
-        return Trait.SPACE if char != " " else None
-    if category in ("Co", "Cn", "Cs"):
-        return Trait.UNKNOWN
     if category in ("Mn", "Me", "Mc") and _is_decomposed(before, char):
         return Trait.COMBINING
-    return None
+    return _BY_CATEGORY.get(category)
 
 
 def _is_in(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:

@@ -1,3 +1,16 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from approvals.web import audit_log, inbox, question, runs
+
+urlpatterns: list[URLPattern] = [
+    path("", inbox.inbox, name="inbox"),
+    path("interrupts/<slug:interrupt_id>/", question.question, name="question"),
+    path("interrupts/<slug:interrupt_id>/decide/", question.decide_question, name="decide"),
+    path("interrupts/<slug:interrupt_id>/preview/", question.preview, name="preview"),
+    path("interrupts/<slug:interrupt_id>/reveal/", question.reveal, name="reveal"),
+    path("runs/", runs.runs, name="runs"),
+    path("runs/<slug:run_id>/", runs.run, name="run"),
+    path("runs/<slug:run_id>/cancel/", runs.cancel_run, name="cancel_run"),
+    path("audit/", audit_log.audit, name="audit"),
+    path("audit/export/", audit_log.export, name="audit_export"),
+]

@@ -29,6 +29,4 @@ def shown_by(token: str) -> Shown | None:
         user_id, interrupt_id, digest, handback = signing.loads(token, salt=SALT, max_age=VALID_S)
     except (signing.BadSignature, ValueError, TypeError):
         return None
-    return Shown(
-        user_id=user_id, interrupt_id=interrupt_id, asked_sha256=digest, handback=handback
-    )
+    return Shown(user_id=user_id, interrupt_id=interrupt_id, asked_sha256=digest, handback=handback)

@@ -1,0 +1,90 @@
+"""Events of the record with what was asked, shown and answered, loaded in bulk and masked."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from approvals.models import Interrupt
+from approvals.rules.presentation import masked_value
+from approvals.web.glance import Glance, glance, masked_args, with_glance
+from approvals.web.words import Line, line
+from audit.reading import RecordedEvent, showings
+from placet.protocol.reading import JSONValue
+
+EXPLAINED = frozenset(
+    {"interrupt.asked", "interrupt.decided", "interrupt.partly_approved", "command.refused"}
+)
+
+
+TOLD = frozenset({"interrupt.asked", "interrupt.decided"})
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One event in words, and where it is about a question: its content and who saw it when."""
+
+    line: Line
+    interrupt: Interrupt | None
+    glance: Glance | None
+    shown: Sequence[RecordedEvent]
+
+
+def audit_rows(tenant_id: int, events: Sequence[RecordedEvent]) -> list[AuditRow]:
+    """These events as rows, in two queries however many they are."""
+    about = {event.interrupt_id for event in events if event.type in EXPLAINED}
+    ids = sorted(found for found in about if found)
+    found = with_glance(Interrupt.objects.filter(tenant_id=tenant_id, pk__in=ids))
+    interrupts = {interrupt.pk: interrupt for interrupt in found.select_related("decision")}
+    seen: dict[str | None, list[RecordedEvent]] = defaultdict(list)
+    for event in showings(tenant_id=tenant_id, interrupt_ids=ids) if ids else ():
+        seen[event.interrupt_id].append(event)
+    return [_row(event, interrupts, seen) for event in events]
+
+
+def _row(
+    event: RecordedEvent,
+    interrupts: dict[str, Interrupt],
+    seen: dict[str | None, list[RecordedEvent]],
+) -> AuditRow:
+    is_about = event.type in EXPLAINED
+    interrupt = interrupts.get(event.interrupt_id or "") if is_about else None
+    shown = [before for before in seen[event.interrupt_id] if before.id < event.id]
+    return AuditRow(
+        line(event),
+        interrupt,
+        glance(interrupt) if interrupt else None,
+        shown if interrupt else (),
+    )
+
+
+def contents(events: Sequence[RecordedEvent], /) -> dict[int, JSONValue]:
+    """What events of one tenant speak of, masked, by event id: what was asked, what answered."""
+    told = [event for event in events if event.type in TOLD]
+    ids = {event.interrupt_id for event in told if event.interrupt_id}
+    found = Interrupt.objects.select_related("decision").in_bulk(ids)
+    return {
+        event.id: _content(event, found[event.interrupt_id])
+        for event in told
+        if event.interrupt_id in found
+    }
+
+
+def _content(event: RecordedEvent, interrupt: Interrupt) -> JSONValue:
+    if event.type == "interrupt.asked":
+        return {
+            "call_id": interrupt.call_id,
+            "attempt": interrupt.attempt,
+            "tool": interrupt.tool,
+            "args": masked_args(interrupt.asked, interrupt.sensitive),
+            "target": interrupt.content["target"],
+            "description": interrupt.description,
+            "masked": [*interrupt.sensitive],
+        }
+    decision = interrupt.decision
+    return {
+        "decision": decision.kind,
+        "approvals": decision.approvals_value,
+        "reason": decision.reason,
+        "args": masked_value(decision.args, interrupt.sensitive),
+        "response": decision.response_value,
+    }

@@ -1,0 +1,196 @@
+"""Everything that the page of one question says, read once, masked before anything is shown."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from approvals.access import right_to_answer, visible_interrupts
+from approvals.models import Approval, Decision, Interrupt
+from approvals.rules.answering import Right
+from approvals.rules.presentation import Change, Notice, Tree, changes, notice, pretty, tree
+from approvals.rules.visible import Segment, visible_json
+from approvals.web.offer import Offer, offer
+from approvals.web.panel import Panel, content_changes
+from approvals.web.reasons import who_approves, why_me
+from approvals.web.spans import left
+from approvals.web.view_token import proof_of_showing
+from approvals.web.words import Line, lines
+from audit.reading import run_events
+from identity.models import User
+from placet.protocol.reading import JSONValue
+from placet.protocol.states import InterruptState
+from runs.clock import database_now
+
+SAME_MAX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a person typed into a form that comes back to them."""
+
+    reason: str = ""
+    args: str = ""
+    response: str = ""
+
+
+@dataclass
+class QuestionPage:
+    """One question for one person at one instant; the parts are read when the page needs them."""
+
+    interrupt: Interrupt
+    user: User
+    now: datetime
+    right: Right
+    approvals: list[Approval]
+    offer: Offer
+    is_revealed: bool = False
+    panel: Panel | None = None
+    typed: Typed = Typed()
+    preview_panel: Panel | None = None
+    preview: tuple[Change, ...] | None = None
+    preview_sha256: str = ""
+
+    @classmethod
+    def of(cls, interrupt: Interrupt, user: User) -> "QuestionPage":
+        """The page of a question that this person may look at."""
+        now = database_now()
+        right = right_to_answer(user, interrupt)
+        approvals = list(interrupt.approvals.select_related("user").order_by("at"))
+        offered = offer(interrupt, right, approvals, now=now)
+        return cls(interrupt, user, now, right, approvals, offered)
+
+    @cached_property
+    def content(self) -> dict[str, JSONValue]:
+        """`{tool, args, target}`."""
+        return self.interrupt.content
+
+    @cached_property
+    def args(self) -> Tree:
+        """The arguments, masked where the agent said so, unless revealed."""
+        hidden = () if self.is_revealed else self.interrupt.sensitive
+        return tree(self.content["args"], sensitive=hidden)
+
+    @cached_property
+    def target(self) -> Tree | None:
+        """Where the tool would act, where that was said."""
+        target = self.content["target"]
+        return None if target is None else tree(target)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every value that the digest covers is on the page."""
+        return self.args.is_whole
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether the form belongs on the page."""
+        return self.offer.is_open and self.is_whole
+
+    @property
+    def proof(self) -> str:
+        """The hidden proof of showing; asked for only inside the form."""
+        assert self.is_answerable
+        return proof_of_showing(self.interrupt, self.user)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What hides or misleads in what the agent sent."""
+        found = [*self.args.notices, *(self.target.notices if self.target else ())]
+        words = notice("the agent's words", self.interrupt.description)
+        return [*found, words] if words else found
+
+    @property
+    def exact_text(self) -> tuple[Segment, ...]:
+        """The text that the digest covers, hidden characters as JSON escapes."""
+        return visible_json(self.interrupt.asked)
+
+    @property
+    def args_text(self) -> str:
+        """The arguments for the edit box: what was typed, else what was asked."""
+        return self.typed.args or pretty(self.content["args"])
+
+    @property
+    def decisions(self) -> list[str]:
+        """The answers offered, by name."""
+        return [decision.value for decision in self.offer.decisions]
+
+    @property
+    def why_me(self) -> list[str]:
+        """Why this person is asked."""
+        return why_me(self.right, self.interrupt.rule)
+
+    @property
+    def who_approves(self) -> list[str]:
+        """Whom the rule asks."""
+        return who_approves(self.interrupt.rule)
+
+    @property
+    def time_left(self) -> str:
+        """How long there is to answer."""
+        return left(self.interrupt.expires_at, self.now)
+
+    @property
+    def seconds_left(self) -> int:
+        """The same for the page's clock; 0 where nothing is awaited."""
+        if not InterruptState(self.interrupt.state).is_open:
+            return 0
+        return max(0, int((self.interrupt.expires_at - self.now).total_seconds()))
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over and nothing settled it yet."""
+        is_open = InterruptState(self.interrupt.state).is_open
+        return is_open and self.interrupt.expires_at <= self.now
+
+    @property
+    def state(self) -> str:
+        """How the question stands at this instant."""
+        return "EXPIRED" if self.is_late else self.interrupt.state
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """The outcome, where there is one."""
+        return getattr(self.interrupt, "decision", None)
+
+    @cached_property
+    def decided_changes(self) -> tuple[Change, ...]:
+        """What a person changed before approving."""
+        if self.decision is None or self.decision.kind != "edit":
+            return ()
+        hidden = () if self.is_revealed else self.interrupt.sensitive
+        return changes(self.content["args"], self.decision.args, sensitive=hidden)
+
+    @cached_property
+    def last_attempt(self) -> Interrupt | None:
+        """The attempt before this one, where this person may see it."""
+        mine = visible_interrupts(self.user).filter(run_id=self.interrupt.run_id)
+        wanted = mine.filter(call_id=self.interrupt.call_id, attempt=self.interrupt.attempt - 1)
+        return wanted.select_related("decision").first() if self.interrupt.attempt > 1 else None
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What changed since that attempt."""
+        return content_changes(self.last_attempt, self.interrupt) if self.last_attempt else ()
+
+    @cached_property
+    def following(self) -> Interrupt | None:
+        """The question that took this one's place, where this person may see it."""
+        wanted = visible_interrupts(self.user).filter(pk=self.interrupt.superseded_by_id)
+        return wanted.first() if self.interrupt.superseded_by_id else None
+
+    @cached_property
+    def same(self) -> list[Interrupt]:
+        """Other questions with exactly the same content, newest first."""
+        same = visible_interrupts(self.user).filter(asked_sha256=self.interrupt.asked_sha256)
+        others = same.exclude(pk=self.interrupt.pk).select_related("run")
+        return list(others.defer("asked", "description").order_by("-pk")[:SAME_MAX])
+
+    @cached_property
+    def history(self) -> list[Line]:
+        """What happened to this question so far."""
+        events = run_events(
+            tenant_id=self.interrupt.tenant_id,
+            run_id=self.interrupt.run_id,
+            interrupt_ids=[self.interrupt.pk],
+        )
+        return lines(events)
