@@ -9,6 +9,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from approvals.models import Approval, Decision, Interrupt
 from approvals.models.grants import decidable_by
 from approvals.models.interrupt import OPEN_STATES
+from approvals.rules.answering import Right
+from approvals.rules.people import Stakes
+from identity.access import people
 from identity.models import Agent, User
 from identity.roles import Role
 from runs.ids import is_id
@@ -69,6 +72,26 @@ def visible_runs(user: User) -> "QuerySet[Run]":
         return mine
     seen = visible_interrupts(user).filter(run=OuterRef("pk"))
     return mine.filter(Q(owner=user) | Q(Exists(seen)))
+
+
+def visible_run(user: User, run_id: str) -> Run | None:
+    """The run of this id, where this person may see anything of it."""
+    if not is_id(run_id):
+        return None
+    return visible_runs(user).select_related("owner", "agent").filter(pk=run_id).first()
+
+
+def right_to_answer(user: User, interrupt: Interrupt) -> Right:
+    """What this person may do with a question, as it stands now and without a lock.
+
+    For what a page offers; the command reads it again under the lock.
+    """
+    mine = Interrupt.objects.filter(pk=interrupt.pk)
+    return Right(
+        person=people(user.tenant_id, [user.pk])[user.pk],
+        stakes=Stakes(interrupt.run.owner_id, interrupt.run.agent.responsible_id),
+        has_permission=decidable_by(mine, user.pk).exists(),
+    )
 
 
 def sees_all_of(user: User, run: Run) -> bool:
