@@ -105,7 +105,9 @@ class Payer:
         by, when = decision["decided_by"]["name"], decision["decided_at"]
         say(f"{by}: {decision['kind']} at {when}." + quoted(decision["reason"]))
         if decision["kind"] == "reject":
-            return ended(call, f"Not paid: {by} rejected it.{quoted(decision['reason'])}", "rejected")
+            return ended(
+                call, f"Not paid: {by} rejected it.{quoted(decision['reason'])}", "rejected"
+            )
         if datetime.fromisoformat(decision["valid_until"]) <= datetime.now(UTC):
             say("That approval is no longer valid.")
             return Command(goto="ask")

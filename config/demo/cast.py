@@ -1,0 +1,68 @@
+"""The people of the demo and their agent, made where they are missing."""
+
+from dataclasses import dataclass
+
+from config.demo.credentials import Credentials
+from config.env import ConfigError
+from identity.access import agent_by_name, tenant_by_slug, user_by_name
+from identity.management.reporting import OPERATOR
+from identity.models import Agent, AgentKey, Tenant, User
+from identity.roles import DEFAULT_SCOPES, Role
+
+TENANT = "demo"
+AGENT = "payer"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One person of the demo and what they are there for."""
+
+    name: str
+    role: Role
+    purpose: str
+
+
+OWNER = Part("alice", Role.MEMBER, "the agent works for her")
+REVIEWER = Part("rae", Role.REVIEWER, "answers what agents ask")
+PARTS = (
+    REVIEWER,
+    OWNER,
+    Part("ada", Role.ADMIN, "sees all runs, keeps people and rules"),
+    Part("otto", Role.AUDITOR, "reads everything, changes nothing"),
+)
+
+
+def ensure_cast(credentials: Credentials) -> None:
+    """Make the tenant, its people and its agent unless they are there; harmless to repeat."""
+    tenant = tenant_by_slug(TENANT) or Tenant.create(TENANT, by=OPERATOR)
+    people = {part.name: _person(part, tenant, credentials) for part in PARTS}
+    if AgentKey.holder(credentials.agent_key) is None:
+        credentials.agent_key = _agent_key(tenant, people[OWNER.name])
+        credentials.keep()
+
+
+def _person(part: Part, tenant: Tenant, credentials: Credentials) -> User:
+    password = credentials.passwords[part.name]
+    found = user_by_name(tenant.pk, part.name)
+    if found is None:
+        if User.objects.filter(username=part.name).exists():
+            raise ConfigError(
+                f"The database has a person “{part.name}” outside the demo. Give the demo a"
+                " database of its own."
+            )
+        return User.create(part.name, tenant=tenant, role=part.role, password=password, by=OPERATOR)
+    if not found.check_password(password):
+        raise ConfigError(
+            f"The database has the demo's people, but {credentials.path} does not have their"
+            " passwords. Give the demo the folder that it was made with (PLACET_DATA_DIR), or"
+            " another database."
+        )
+    return found
+
+
+def _agent_key(tenant: Tenant, owner: User) -> str:
+    agent = agent_by_name(tenant.pk, AGENT)
+    if agent is not None:
+        return AgentKey.issue(agent, scopes=DEFAULT_SCOPES)
+    _, key = Agent.create(AGENT, tenant=tenant, owners=[owner], scopes=DEFAULT_SCOPES, by=OPERATOR)
+    return key

@@ -1,0 +1,34 @@
+"""What the demo says: where it is, who is who, what to open and what to click."""
+
+from config.demo.cast import PARTS, REVIEWER
+from config.demo.credentials import Credentials
+
+
+def program(base_url: str, credentials: Credentials) -> str:
+    """Give the text that is shown once the site answers."""
+    people = "\n".join(
+        f"    {part.name:<6} {credentials.passwords[part.name]}   {part.role:<9} {part.purpose}"
+        for part in PARTS
+    )
+    return f"""
+  Placet is at  {base_url}
+
+  Name and password
+{people}
+
+  Act 1: an answer
+    1. Open {base_url} and sign in as {REVIEWER.name}.
+    2. An agent asks whether it may pay a vendor. Its lines appear below, with the address of
+       the question; the inbox has it too. Open it.
+    3. Click Approve, or Edit to change the amount, or Reject and say why. Below you see what
+       the agent got and did.
+
+  Act 2: an answer that comes too late
+    4. The agent asks about vendor V-2291. Open that question, and do not answer it yet.
+    5. After a while the agent says that its plan changed: it now asks about vendor V-3107.
+    6. On the page that you left open, click Approve. The answer is refused, and the page says
+       why and what is different: nobody approves by accident what they did not see.
+    7. Answer the new question.
+
+  Ctrl-C ends everything. Starting again finds it all as you left it.
+"""

@@ -1,0 +1,110 @@
+"""The example agent pays what was approved, once, and nothing else."""
+
+import signal
+
+from approvals.models import Interrupt
+from placet.protocol.refusals import RefusalCode
+from placet.protocol.states import DecisionKind
+from runs.models import Run
+from runs.rules.refusal import Refusal
+from tests.examples.conftest import Stage
+
+ASKED = {"vendor_id": "V-2291", "invoice": "INV-88412", "amount_paise": 40_000_000}
+
+
+def outcomes() -> list[tuple[str, str | None]]:
+    """How all runs stand."""
+    return list(Run.objects.order_by("pk").values_list("state", "outcome"))
+
+
+def test_an_approved_payment_is_made_once(stage: Stage) -> None:
+    agent = stage.start_agent("--act", "1")
+    asked = stage.interrupt()
+    assert (asked.content["args"], stage.payments()) == (ASKED, [])
+
+    stage.cast.decide(asked, stage.cast.rae)
+
+    assert agent.ended() == 0, agent.said
+    assert "rae: approve at" in agent.said
+    assert stage.payments() == [ASKED]
+    assert outcomes() == [("DONE", "succeeded")]
+
+
+def test_an_edited_payment_is_made_with_the_amount_of_the_person(stage: Stage) -> None:
+    agent = stage.start_agent("--act", "1")
+    less = {**ASKED, "amount_paise": 39_900_000}
+
+    stage.cast.decide(stage.interrupt(), stage.cast.rae, decision=DecisionKind.EDIT, args=less)
+
+    assert agent.ended() == 0, agent.said
+    assert "Paid: pay 399,000.00 rupees to V-2291 for INV-88412." in agent.said
+    assert stage.payments() == [less]
+
+
+def test_a_rejected_payment_is_not_made_and_the_agent_gets_the_reason(stage: Stage) -> None:
+    agent = stage.start_agent("--act", "1")
+
+    stage.cast.decide(
+        stage.interrupt(), stage.cast.rae, decision=DecisionKind.REJECT, reason="Paid in May."
+    )
+
+    assert agent.ended() == 0, agent.said
+    assert "Not paid: rae rejected it. “Paid in May.”" in agent.said
+    assert stage.payments() == []
+    assert outcomes() == [("DONE", "rejected")]
+
+
+def test_an_answer_for_the_vendor_of_the_old_plan_is_refused(stage: Stage) -> None:
+    agent = stage.start_agent("--act", "2", "--replan-after-s", "1")
+    old = stage.interrupt()
+    stage.interrupt("SUPERSEDED", pk=old.pk)
+
+    refused = stage.cast.decide(old, stage.cast.rae)
+
+    new = stage.interrupt()
+    assert isinstance(refused, Refusal)
+    assert (refused.code, (refused.current or {})["superseded_by"]) == (
+        RefusalCode.SUPERSEDED,
+        new.pk,
+    )
+    assert (old.content["args"]["vendor_id"], new.content["args"]["vendor_id"]) == (
+        "V-2291",
+        "V-3107",
+    )
+    agent.says("Now go back to the page that you left open")
+    assert stage.payments() == []
+    stage.cast.decide(new, stage.cast.rae)
+    assert agent.ended() == 0, agent.said
+    assert stage.payments() == [new.content["args"]]
+
+
+def test_a_killed_agent_waits_again_for_the_same_answer(stage: Stage) -> None:
+    first = stage.start_agent("--act", "1")
+    first.says("I wait.")
+    first.kill()
+    second = stage.start_agent("--act", "1")
+    second.says("wait again for the same answer")
+    second.ended(signal.SIGTERM)
+    asked = Interrupt.objects.get()
+    stage.cast.decide(asked, stage.cast.rae)
+
+    third = stage.start_agent("--act", "1")
+
+    assert third.ended() == 0, third.said
+    assert Interrupt.objects.get().pk == asked.pk
+    assert stage.payments() == [ASKED]
+
+
+def test_a_server_that_is_away_is_waited_for(stage: Stage) -> None:
+    agent = stage.start_agent("--act", "1")
+    agent.says("I wait.")
+    server = stage.server
+    assert server.program.ended(signal.SIGTERM) == 0, server.program.said
+    agent.says("does not answer; I keep trying.")
+    stage.cast.decide(stage.interrupt(), stage.cast.rae)
+    assert stage.payments() == []
+
+    server.start()
+
+    assert agent.ended() == 0, agent.said
+    assert stage.payments() == [ASKED]
