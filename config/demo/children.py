@@ -94,7 +94,7 @@ class Children:
             child = self._all.pop()
             _signal(child.process.pid, signal.SIGTERM)
             deadline = time.monotonic() + END_WITHIN_S
-            while child.process.poll() is None:
+            while child.code is None:
                 if self._is_hurried() or time.monotonic() > deadline:
                     _signal(child.process.pid, signal.SIGKILL)
                     child.process.wait()

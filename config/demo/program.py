@@ -4,7 +4,7 @@ from config.demo.cast import PARTS, REVIEWER
 from config.demo.credentials import Credentials
 
 
-def program(base_url: str, credentials: Credentials) -> str:
+def program(base_url: str, credentials: Credentials, *, replan_after_s: float) -> str:
     """Give the text that is shown once the site answers."""
     people = "\n".join(
         f"    {part.name:<6} {credentials.passwords[part.name]}   {part.role:<9} {part.purpose}"
@@ -25,7 +25,7 @@ def program(base_url: str, credentials: Credentials) -> str:
 
   Act 2: an answer that comes too late
     4. The agent asks about vendor V-2291. Open that question, and do not answer it yet.
-    5. After a while the agent says that its plan changed: it now asks about vendor V-3107.
+    5. After {replan_after_s:g} s the plan changes: the agent now asks about vendor V-3107 instead.
     6. On the page that you left open, click Approve. The answer is refused, and the page says
        why and what is different: nobody approves by accident what they did not see.
     7. Answer the new question.

@@ -74,12 +74,13 @@ def is_over(graph: Graph, act: Act) -> bool:
 def play(graph: Graph, act: Act, placet: Placet, *, replan_after_s: float) -> None:
     """Run a thread to its end, from wherever it stands."""
     before = graph.get_state(act.config)
-    if before.interrupts:
-        say("I was stopped while waiting, and wait again for the same answer.")
+    for waiting in before.interrupts:
+        say(f"I was stopped while waiting, and wait again:\n  {waiting.value['url']}")
     graph.invoke(None if before.values else {"messages": [HumanMessage(act.order)]}, act.config)
-    while waiting := graph.get_state(act.config).interrupts:
-        woken = wait(graph, act, placet, waiting[0].value["asked_id"], replan_after_s)
-        graph.invoke(Command(resume={waiting[0].id: woken}), act.config)
+    while interrupts := graph.get_state(act.config).interrupts:
+        [waiting] = interrupts
+        woken = wait(graph, act, placet, waiting.value["asked_id"], replan_after_s)
+        graph.invoke(Command(resume={waiting.id: woken}), act.config)
 
 
 def wait(

@@ -21,6 +21,8 @@ from pay_vendor.ledger import Ledger
 from pay_vendor.model import ScriptedModel
 from pay_vendor.placet import Placet, Refused, asked_sha256
 
+Next = Command[Literal["ask", "wait", "plan"]]
+
 EDITABLE = {
     "type": "object",
     "properties": {
@@ -33,11 +35,17 @@ EDITABLE = {
 }
 
 
+STUB = (
+    "  (The bank is a file here, which honors an idempotency key once: this version of the\n"
+    "  server does not hand out dispatches yet.)"
+)
+
+
 class State(MessagesState):
     """What the checkpointer keeps: the conversation, and where it stands with Placet."""
 
     run_id: str
-    asked_id: str
+    waiting: dict[str, str]
     news: str | None
     outcome: str
 
@@ -68,67 +76,76 @@ class Payer:
         """Let the model say what to do next."""
         return {"messages": [self.model.invoke(state["messages"])]}
 
-    def ask(self, state: State) -> dict[str, Any]:
+    def ask(self, state: State) -> Next:
         """Ask people about the call; one asked before in other words is thereby superseded."""
         call = planned_call(state)
         assert call is not None
-        asked = self.placet.ask(
-            state["run_id"],
-            call_id=call["id"],
-            tool=call["name"],
-            args=call["args"],
-            args_schema=EDITABLE,
-            allowed_decisions=["approve", "edit", "reject"],
-        )
-        say(f"Asked to {told(call['args'])}.\n  {asked['url']}")
-        return {"asked_id": asked["id"], "news": None}
+        try:
+            asked = self.placet.ask(
+                state["run_id"],
+                call_id=call["id"],
+                tool=call["name"],
+                args=call["args"],
+                args_schema=EDITABLE,
+                allowed_decisions=["approve", "edit", "reject"],
+            )
+        except Refused as refused:
+            return ended(call, f"Not paid: the question was refused, {refused}", "failed")
+        say(f"Asked whether to pay {told(call['args'])}:\n  {asked['url']}")
+        waiting = {"asked_id": asked["id"], "url": asked["url"]}
+        return Command(goto="wait", update={"waiting": waiting, "news": None})
 
     def wait(self, state: State) -> dict[str, Any]:
         """Pause the graph until somebody answered, or until there is news."""
-        woken = interrupt({"asked_id": state["asked_id"]})
+        woken = interrupt(state["waiting"])
         return {"news": woken.get("news")}
 
-    def act(self, state: State) -> Command[Literal["ask", "wait", "plan"]]:
+    def act(self, state: State) -> Next:
         """Do what was decided, and nothing else."""
         call = planned_call(state)
         assert call is not None
-        asked = self.placet.interrupt(state["asked_id"])
-        if asked["state"] == "PENDING":
-            if state["news"] is None:
-                return Command(goto="wait")
-            say(f"News: {state['news']}")
-            dropped = answered(call, "Not paid: the plan changed.")
-            return Command(goto="plan", update={"messages": [dropped, HumanMessage(state["news"])]})
+        asked = self.placet.interrupt(state["waiting"]["asked_id"])
         decision = asked["decision"]
+        if asked["state"] == "PENDING":
+            return self._replanned(call, state["news"]) if state["news"] else Command(goto="wait")
+        if asked["state"] == "SUPERSEDED":
+            return Command(goto="ask")  # a person's edit made the next attempt: it is given back
         if decision is None:
             return ended(call, f"Not paid: the question is {asked['state']}.", "failed")
-        by, when = decision["decided_by"]["name"], decision["decided_at"]
-        say(f"{by}: {decision['kind']} at {when}." + quoted(decision["reason"]))
+        by, reason = decision["decided_by"]["name"], decision["reason"]
+        say(f"Got: {decision['kind']} by {by} at {decision['decided_at']}.{quoted(reason)}")
         if decision["kind"] == "reject":
-            return ended(
-                call, f"Not paid: {by} rejected it.{quoted(decision['reason'])}", "rejected"
-            )
+            return ended(call, f"Not paid: {by} rejected it.{quoted(reason)}", "rejected")
         if datetime.fromisoformat(decision["valid_until"]) <= datetime.now(UTC):
             say("That approval is no longer valid.")
             return Command(goto="ask")
-        return ended(call, self._pay(call, decision), "succeeded")
+        return ended(call, self._pay(call, asked), "succeeded")
 
-    def _pay(self, call: ToolCall, decision: dict[str, Any]) -> str:
+    def _replanned(self, call: ToolCall, news: str) -> Next:
+        say(f"News: {news}")
+        dropped = answered(call, "Not paid: the plan changed.")
+        return Command(goto="plan", update={"messages": [dropped, HumanMessage(news)]})
+
+    def _pay(self, call: ToolCall, asked: dict[str, Any]) -> str:
         """Pay what was approved: the planned arguments, or those that a person put in place.
 
         This version of the server does not hand out dispatches yet. That a payment is made at
         most once is therefore up to the tool, which has to honor the idempotency key.
         """
-        args = decision["args"] if decision["kind"] == "edit" else call["args"]
-        if asked_sha256(call["name"], args) != decision["approved_sha256"]:
-            raise NotWhatWasApproved(f"{call['name']} {args} was not approved.")
-        if self.ledger.pay(decision["idempotency_key"], args):
-            return f"Paid: {told(args)}."
-        return f"Paid before, under the same key: {told(args)}."
+        decision = asked["decision"]
+        is_planned = asked_sha256(call["name"], call["args"]) == asked["requested_sha256"]
+        is_approved = asked_sha256(call["name"], decision["args"]) == decision["approved_sha256"]
+        if not (is_planned and is_approved):
+            raise NotWhatWasApproved(f"The approval {decision['id']} is not for this call.")
+        if self.ledger.pay(decision["idempotency_key"], decision["args"]):
+            return f"Paid {told(decision['args'])}."
+        return f"Paid before, under the same key: {told(decision['args'])}."
 
     def finish(self, state: State) -> None:
         """End the run with its outcome, unless somebody else ended it."""
         say(state["messages"][-1].text)
+        if state["outcome"] == "succeeded":
+            say(STUB)
         try:
             self.placet.finish_run(state["run_id"], state["outcome"])
         except Refused as refused:
@@ -145,7 +162,6 @@ def build(payer: Payer, saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[A
     graph.add_conditional_edges(
         "plan", lambda state: "ask" if planned_call(state) else "finish", ["ask", "finish"]
     )
-    graph.add_edge("ask", "wait")
     graph.add_edge("wait", "act")
     graph.add_edge("finish", END)
     return graph.compile(checkpointer=saver)
@@ -162,7 +178,7 @@ def answered(call: ToolCall, text: str) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"])
 
 
-def ended(call: ToolCall, text: str, outcome: str) -> Command[Literal["ask", "wait", "plan"]]:
+def ended(call: ToolCall, text: str, outcome: str) -> Next:
     """Give the tool's answer to the model, and how the run ends with it."""
     return Command(goto="plan", update={"messages": [answered(call, text)], "outcome": outcome})
 
@@ -170,7 +186,7 @@ def ended(call: ToolCall, text: str, outcome: str) -> Command[Literal["ask", "wa
 def told(args: dict[str, Any]) -> str:
     """Say a payment in words."""
     amount = f"{args['amount_paise'] / 100:,.2f} rupees"
-    return f"pay {amount} to {args['vendor_id']} for {args['invoice']}"
+    return f"{amount} to {args['vendor_id']} for {args['invoice']}"
 
 
 def quoted(reason: str) -> str:

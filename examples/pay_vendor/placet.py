@@ -69,12 +69,17 @@ class Placet:
                     print(f"{self._url} does not answer; I keep trying.", flush=True)
                 time.sleep(pause_s)
             else:
-                if reply.is_success:
-                    return dict(reply.json())
                 if reply.status_code not in TRY_AGAIN:
-                    raise Refused(reply.json())
+                    return read(reply)
                 time.sleep(float(reply.headers.get("Retry-After", pause_s)))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def read(reply: httpx.Response) -> dict[str, Any]:
+    """Give the object that the server answered; its refusals are raised."""
+    if reply.headers.get("Content-Type") == "application/problem+json":
+        raise Refused(reply.json())
+    return dict(reply.raise_for_status().json())
 
 
 def asked_sha256(tool: str, args: dict[str, Any]) -> str:

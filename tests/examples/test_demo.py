@@ -21,7 +21,7 @@ from config.roles import DATABASE, RUNTIME
 from tests.examples.program import Program, free_port, surroundings
 
 WAITING = "agent │ Click Approve, Edit or Reject there; I wait."
-AGAIN = "agent │ I was stopped while waiting, and wait again for the same answer."
+AGAIN = "agent │ I was stopped while waiting, and wait again:"
 NAMES = ["rae", "alice", "ada", "otto"]
 
 

@@ -25,7 +25,7 @@ def test_an_approved_payment_is_made_once(stage: Stage) -> None:
     stage.cast.decide(asked, stage.cast.rae)
 
     assert agent.ended() == 0, agent.said
-    assert "rae: approve at" in agent.said
+    assert "Got: approve by rae at" in agent.said
     assert stage.payments() == [ASKED]
     assert outcomes() == [("DONE", "succeeded")]
 
@@ -37,7 +37,7 @@ def test_an_edited_payment_is_made_with_the_amount_of_the_person(stage: Stage) -
     stage.cast.decide(stage.interrupt(), stage.cast.rae, decision=DecisionKind.EDIT, args=less)
 
     assert agent.ended() == 0, agent.said
-    assert "Paid: pay 399,000.00 rupees to V-2291 for INV-88412." in agent.said
+    assert "Paid 399,000.00 rupees to V-2291 for INV-88412." in agent.said
     assert stage.payments() == [less]
 
 
@@ -83,7 +83,7 @@ def test_a_killed_agent_waits_again_for_the_same_answer(stage: Stage) -> None:
     first.says("I wait.")
     first.kill()
     second = stage.start_agent("--act", "1")
-    second.says("wait again for the same answer")
+    second.says("and wait again")
     second.ended(signal.SIGTERM)
     asked = Interrupt.objects.get()
     stage.cast.decide(asked, stage.cast.rae)

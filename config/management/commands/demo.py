@@ -6,11 +6,11 @@ import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.db import connection
 
 from config.database import data_dir
@@ -45,17 +45,14 @@ class Command(BaseCommand):
         folder = data_dir(Env(os.environ)) / "demo"
         children = Children(folder, tell=self._tell, is_hurried=lambda: asked.again)
         site = Site(options["port"], children, asked)
-        try:
-            with _alone(folder):
-                children.end_leftovers()
-                try:
-                    self._run(site, folder, options)
-                except Ending:
-                    pass
-                finally:
-                    children.end()
-        except ConfigError as error:
-            raise CommandError(str(error)) from None
+        with _alone(folder):
+            children.end_leftovers()
+            try:
+                self._run(site, folder, options)
+            except Ending:
+                pass
+            finally:
+                children.end()
         self._tell("Ended. Starting again finds everything as it is.")
 
     def _run(self, site: Site, folder: Path, options: dict[str, Any]) -> None:
@@ -67,7 +64,7 @@ class Command(BaseCommand):
         ensure_cast(credentials)
         connection.close()
         site.wait_until_ready(parts)
-        self._tell(program(site.base_url, credentials))
+        self._tell(program(site.base_url, credentials, replan_after_s=options["replan_after_s"]))
         agent = None
         if not options["no_agent"]:
             agent = site.start_agent(
@@ -87,8 +84,8 @@ class Command(BaseCommand):
             time.sleep(LOOK_EVERY_S)
 
     def _tell(self, text: str) -> None:
-        """Print a line at once, whole, from whichever thread."""
-        with self._telling:
+        """Print a line at once, whole, from whichever thread; a closed terminal hears nothing."""
+        with self._telling, suppress(OSError):
             self.stdout.write(text)
             self.stdout.flush()
 
