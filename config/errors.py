@@ -1,5 +1,6 @@
 """The last resort: answers for what no view caught, as a page or as a problem."""
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -21,6 +22,24 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     )
 
 
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Something that no view could read: too much of it, or nothing that a form sends."""
+    if isinstance(exception, RequestDataTooBig):
+        return _page(
+            request,
+            status=RefusalCode.TOO_LARGE.status,
+            title=RefusalCode.TOO_LARGE.sentence,
+            text="Nothing was changed. Open the page again and send less.",
+            code=RefusalCode.TOO_LARGE,
+        )
+    return _page(
+        request,
+        status=400,
+        title="This request could not be read",
+        text="Nothing was changed. Open the page again and repeat what you did.",
+    )
+
+
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Absent and foreign alike."""
     if request.path.startswith(API):
@@ -36,6 +55,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         status=404,
         title="There is nothing here that you can see",
         text="The address may be wrong, or what was here is for other people.",
+        code=RefusalCode.NOT_FOUND,
     )
 
 
@@ -50,8 +70,16 @@ def broken(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _page(request: HttpRequest, *, status: int, title: str, text: str) -> HttpResponse:
-    context = {"title": title, "text": text, "status": status}
-    if request.headers.get("HX-Request") == "true":
-        return render(request, "error.html#message", context, status=status)
-    return render(request, "error.html", context, status=status)
+def _page(
+    request: HttpRequest, *, status: int, title: str, text: str, code: RefusalCode | None = None
+) -> HttpResponse:
+    """A whole page; or its message alone, for the place that the open page keeps for it."""
+    context = {"title": title, "text": text, "code": code}
+    is_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
+    response = render(request, "error.html#message" if is_part else "error.html", context)
+    response.status_code = status
+    response.headers["Cache-Control"] = "no-store"
+    if is_part:
+        response.headers["HX-Retarget"] = "#notice"
+        response.headers["HX-Reswap"] = "innerHTML"
+    return response

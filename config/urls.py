@@ -10,5 +10,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("approvals.api.urls")),
 ]
 
+handler400 = "config.errors.bad_request"
 handler404 = "config.errors.not_found"
 handler500 = "config.errors.broken"

@@ -66,7 +66,7 @@ def read_text(post: QueryDict, name: str) -> str:
     return _storable(text, name)
 
 
-def read_args(post: QueryDict) -> JSONValue | Refusal:
+def read_args(post: QueryDict) -> "JSONValue | Refusal":
     """The edited arguments as JSON of any kind; None where the box was left empty."""
     try:
         return _json(post, "args")
@@ -95,9 +95,12 @@ def _json(post: QueryDict, name: str) -> JSONValue:
     if len(raw) > limits.BODY_BYTES:
         raise _Wrong(Refusal(code=RefusalCode.TOO_LARGE))
     try:
-        return read_json(raw)
+        value = read_json(raw)
     except InvalidJSON as error:
         raise _Wrong(_unreadable(error, name)) from None
+    if len(canonical(value).encode()) > limits.ASKED_BYTES:
+        raise _Wrong(Refusal(code=RefusalCode.TOO_LARGE))
+    return value
 
 
 def _response(post: QueryDict, interrupt: Interrupt) -> JSONValue:

@@ -26,6 +26,7 @@ class Glance:
 
     args: tuple[Segment, ...]
     chars: int
+    is_empty: bool = False
 
 
 def with_glance(interrupts: "QuerySet[Interrupt]") -> "QuerySet[Interrupt]":
@@ -43,7 +44,8 @@ def glance(interrupt: Interrupt) -> Glance:
     chars: int = interrupt.asked_chars  # type: ignore[attr-defined]
     if asked is None:
         return Glance((), chars)
-    return Glance(visible_json(canonical(masked_args(asked, interrupt.sensitive))), chars)
+    args = masked_args(asked, interrupt.sensitive)
+    return Glance(visible_json(canonical(args)), chars, is_empty=not args)
 
 
 def masked_args(asked: str, sensitive: list[str]) -> JSONValue:

@@ -8,6 +8,7 @@ from django.urls import reverse
 from approvals.access import visible_interrupt
 from approvals.models import Decision, Interrupt
 from approvals.rules.presentation import Change, args_paths, changes
+from approvals.templatetags.texts import when
 from identity.models import User
 from placet.protocol.refusals import Fault, RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState
@@ -87,7 +88,9 @@ def _decided(interrupt: Interrupt, user: User, inbox: dict[str, str]) -> Panel:
         )
     is_mine = decision.by_id == user.public_id
     did = DECIDED[DecisionKind(decision.kind)]
-    title = "Your answer was recorded" if is_mine else f"{decision.by_name} {did}"
+    title = f"{decision.by_name} {did}"
+    if is_mine:
+        title = f"Your answer was recorded at {when(decision.decided_at)}"
     return Panel(
         code=RefusalCode.ALREADY_DECIDED,
         title=title,

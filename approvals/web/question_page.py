@@ -110,6 +110,11 @@ class QuestionPage:
         return self.typed.args or pretty(self.content["args"])
 
     @property
+    def args_rows(self) -> int:
+        """How many lines the edit box shows; it scrolls and grows."""
+        return min(max(self.args_text.count("\n") + 2, 5), 30)
+
+    @property
     def decisions(self) -> list[str]:
         """The answers offered, by name."""
         return [decision.value for decision in self.offer.decisions]

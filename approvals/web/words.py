@@ -20,7 +20,7 @@ DECIDED = {
 }
 PLAIN = {
     "interrupt.asked": "asked",
-    "interrupt.shown": "had it on the page",
+    "interrupt.shown": "saw the whole question",
     "interrupt.partly_approved": "approved it; more approvals are needed",
     "interrupt.superseded": "asked again, and a newer question took its place",
     "interrupt.expired": "ended it: nobody answered in time",
@@ -81,11 +81,11 @@ def _words(event: RecordedEvent, detail: dict[str, Any]) -> str:
         case "interrupt.decided":
             return DECIDED.get(str(detail.get("decision")), "decided it")
         case "interrupt.shown" if detail.get("revealed"):
-            return "had it on the page with the masked values"
+            return "saw it with the masked values"
         case "run.state_changed" if event.from_state is None:
             return "began the run"
         case "run.state_changed":
-            return f"made the run {_state(event.to_state)}"
+            return f"set the run to {_state(event.to_state)}"
         case "command.refused":
             return f"was refused: {_sentence(event.code)}"
         case _:

@@ -27,8 +27,7 @@
   setInterval(() => {
     if (!deadline) return;
     const seconds = (deadline - performance.now()) / 1000;
-    const shown = document.querySelector("[data-countdown]");
-    if (shown) shown.textContent = `${span(seconds)} left`;
+    for (const shown of document.querySelectorAll("[data-countdown]")) shown.textContent = `${span(seconds)} left`;
     if (seconds < -1) {
       deadline = 0;
       reread("");
