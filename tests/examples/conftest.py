@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connection
 
 from approvals.models import Interrupt
-from tests.cast import Cast, make_cast
+from tests.cast import PASSWORD, Cast, make_cast
 from tests.examples.program import ROOT, Program, answers, free_port, surroundings
 
 SERVE = """
@@ -63,10 +64,14 @@ class Stage:
         self.agents.append(agent)
         return agent
 
-    def interrupt(self, state: str = "PENDING", **members: Any) -> Interrupt:
-        """Wait for the question in this state."""
-        rows = Interrupt.objects.filter(state=state, **members)
+    def interrupt(self) -> Interrupt:
+        """Wait for the question that is open."""
+        rows = Interrupt.objects.filter(state="PENDING")
         return self.agents[-1].until(rows.first)
+
+    def page(self, interrupt: Interrupt, *, site: str | None = None) -> str:
+        """The address of a question's page."""
+        return f"{self.server.address if site is None else site}/interrupts/{interrupt.pk}/"
 
     def payments(self) -> list[dict[str, Any]]:
         """What the agent paid."""
@@ -93,6 +98,8 @@ def stage(
     transactional_db: None, example_environment: None, server: Server, tmp_path: Path
 ) -> Iterator[Stage]:
     stage = Stage(server, make_cast(), tmp_path)
+    stage.cast.rae.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt-of-the-tests")
+    stage.cast.rae.save(update_fields=["password"])  # the server does not know the tests' hasher
     yield stage
     for agent in stage.agents:
         agent.kill()

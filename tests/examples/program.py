@@ -15,7 +15,7 @@ from typing import TypeVar
 from urllib.error import URLError
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 40
+PATIENCE_S = 90
 
 T = TypeVar("T")
 

@@ -8,16 +8,15 @@ import socket
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
-from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import psutil
 import pytest
 
 from config.embedded import Cluster
 from config.roles import DATABASE, RUNTIME
+from tests.examples.browser import Browser
 from tests.examples.program import Program, free_port, surroundings
 
 WAITING = "agent │ Click Approve, Edit or Reject there; I wait."
@@ -69,17 +68,6 @@ def passwords(said: str) -> dict[str, str]:
     return dict(re.findall(rf"^    ({'|'.join(NAMES)}) +(\S+) ", said, re.MULTILINE))
 
 
-def signed_in(site: str, name: str, password: str) -> str:
-    """The address at which a person arrives after signing in with the form."""
-    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-    with browser.open(f"{site}/login/", timeout=20) as page:
-        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())
-    assert found is not None
-    fields = {"csrfmiddlewaretoken": found[1], "login": name, "password": password}
-    with browser.open(f"{site}/login/", urlencode(fields).encode(), timeout=20) as page:
-        return str(page.url)
-
-
 def runs(site: str, home: Path) -> list[dict[str, Any]]:
     """The runs of the demo's agent, as its key shows them."""
     key = json.loads((home / "demo" / "credentials.json").read_text())["agent_key"]
@@ -106,7 +94,7 @@ def test_the_demo_ends_cleanly_however_it_ends_and_finds_everything_again(
     known = passwords(first.said)
     assert (list(known), f"Placet is at  {site}" in first.said) == (NAMES, True)
     assert (home / "demo" / "credentials.json").stat().st_mode & 0o077 == 0
-    assert signed_in(site, "rae", known["rae"]) == f"{site}/"
+    assert Browser.of(site, "rae", known["rae"]).at == f"{site}/"
     [run] = runs(site, home)
     assert (run["state"], run["owner"]) == ("WAIT_USER", "alice")
     first.send(signal.SIGINT)

@@ -3,10 +3,10 @@
 import signal
 
 from approvals.models import Interrupt
-from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind
 from runs.models import Run
-from runs.rules.refusal import Refusal
+from tests.cast import PASSWORD
+from tests.examples.browser import Browser, hidden
 from tests.examples.conftest import Stage
 
 ASKED = {"vendor_id": "V-2291", "invoice": "INV-88412", "amount_paise": 40_000_000}
@@ -55,25 +55,27 @@ def test_a_rejected_payment_is_not_made_and_the_agent_gets_the_reason(stage: Sta
 
 
 def test_an_answer_for_the_vendor_of_the_old_plan_is_refused(stage: Stage) -> None:
-    agent = stage.start_agent("--act", "2", "--replan-after-s", "1")
+    rae = Browser.of(stage.server.address, "rae", PASSWORD)
+    agent = stage.start_agent("--act", "2", "--replan-after-s", "2")
     old = stage.interrupt()
-    stage.interrupt("SUPERSEDED", pk=old.pk)
+    left_open = hidden(rae.open(stage.page(old))[1])
+    agent.says("Now go back to the page that you left open")
 
-    refused = stage.cast.decide(old, stage.cast.rae)
+    status, page = rae.open(f"{stage.page(old)}decide/", {**left_open, "decision": "approve"})
 
     new = stage.interrupt()
-    assert isinstance(refused, Refusal)
-    assert (refused.code, (refused.current or {})["superseded_by"]) == (
-        RefusalCode.SUPERSEDED,
-        new.pk,
-    )
     assert (old.content["args"]["vendor_id"], new.content["args"]["vendor_id"]) == (
         "V-2291",
         "V-3107",
     )
-    agent.says("Now go back to the page that you left open")
+    assert (status, 'data-code="superseded"' in page, stage.page(new, site="") in page) == (
+        409,
+        True,
+        True,
+    )
     assert stage.payments() == []
-    stage.cast.decide(new, stage.cast.rae)
+    form = hidden(rae.open(stage.page(new))[1])
+    rae.open(f"{stage.page(new)}decide/", {**form, "decision": "approve"})
     assert agent.ended() == 0, agent.said
     assert stage.payments() == [new.content["args"]]
 
