@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_FENCE = re.compile(r"^```(?P<word>\S*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^```(?P<word>\S*)(?: (?P<how>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _ROW = re.compile(r"^\| (?P<cells>.+) \|$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: the word after its fence, and its text."""
+    """A fenced block: the words after its fence, the second "" where there is none; its text."""
 
     word: str
+    how: str
     text: str
 
 
@@ -38,7 +41,7 @@ def blocks(text: str, word: str) -> list[str]:
 def all_blocks(text: str) -> Iterator[Block]:
     """Every fenced block in its order."""
     for found in _FENCE.finditer(text):
-        yield Block(found["word"], found["text"])
+        yield Block(found["word"], found["how"] or "", found["text"])
 
 
 def rows(text: str) -> list[list[str]]:
