@@ -50,7 +50,8 @@ class Recording:
 
     def script(self, path: Path, *, is_transaction: bool = True) -> Path:
         """Write the script; the statements are one transaction unless told otherwise."""
-        steps = [f"{self._anew(text).strip()};" for text in self.sent]
+        # What the command sent in one round trip stays in one.
+        steps = [self._anew(text).strip().replace(";\n", " \\;\n") + ";" for text in self.sent]
         if is_transaction:
             steps = ["BEGIN;", *steps, "COMMIT;"]
         path.write_text(COUNT + "\n".join(steps) + "\n")
@@ -64,4 +65,3 @@ class Recording:
 
 
 _ID = re.compile(r"\b(?:run|int|dec)_[0-9a-z]{26}\b")
-

@@ -2,33 +2,24 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
 from identity.models import Agent, Tenant, User
 from identity.person import Person
 
-LOCK = "SELECT FROM identity_user WHERE id = ANY(%s) ORDER BY id FOR SHARE"
-
 STANDING = """
 SELECT u.id, u.username, u.role, u.is_active,
        array(SELECT g.name FROM identity_group g
              JOIN identity_user_groups ug ON ug.group_id = g.auth_group_id
              WHERE ug.user_id = u.id AND g.tenant_id = u.tenant_id AND NOT g.is_role)
-FROM identity_user u WHERE u.tenant_id = %s AND u.id = ANY(%s)
+FROM identity_user u WHERE u.tenant_id = %(tenant)s AND u.id = ANY(%(people)s)
 """
 
-
-def lock_people(tenant_id: int, ids: Iterable[int]) -> dict[int, Person]:
-    """The tenant's people of these ids, held FOR SHARE until the transaction ends.
-
-    Two statements: at READ COMMITTED the second one sees what was committed while the first
-    waited for its locks.
-    """
-    wanted = sorted(set(ids))
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK, [wanted])
-    return people(tenant_id, wanted)
+LOCK_AGENT = "SELECT FROM identity_agent WHERE id = %(agent)s FOR SHARE"
+LOCK_PEOPLE = "SELECT FROM identity_user WHERE id = ANY(%(people)s) ORDER BY id FOR SHARE"
+AGENT_STANDING = "SELECT is_active, responsible_id FROM identity_agent WHERE id = %(agent)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +31,46 @@ class AgentStanding:
 
 
 def lock_agent(agent_id: int) -> AgentStanding:
-    """An agent's standing, held FOR SHARE until the transaction ends; two statements, as above."""
+    """An agent's standing, held FOR SHARE until the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM identity_agent WHERE id = %s FOR SHARE", [agent_id])
+        cursor.execute(_together(LOCK_AGENT, AGENT_STANDING), {"agent": agent_id})
+        cursor.nextset()
+        return AgentStanding(*cursor.fetchone())
+
+
+def lock_standing(
+    agent_id: int, tenant_id: int, ids: Iterable[int]
+) -> tuple[AgentStanding, dict[int, Person]]:
+    """An agent and the tenant's people of these ids, held FOR SHARE until the transaction ends."""
+    with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT is_active, responsible_id FROM identity_agent WHERE id = %s", [agent_id]
+            _together(LOCK_AGENT, LOCK_PEOPLE, AGENT_STANDING, STANDING),
+            {"agent": agent_id, "tenant": tenant_id, "people": sorted(set(ids))},
         )
-        is_active, responsible_id = cursor.fetchone()
-    return AgentStanding(is_active, responsible_id)
+        cursor.nextset()
+        cursor.nextset()
+        agent = AgentStanding(*cursor.fetchone())
+        cursor.nextset()
+        return agent, _people(cursor.fetchall())
+
+
+def _together(*statements: str) -> str:
+    """Statements for one round trip, one after the other.
+
+    At READ COMMITTED each sees what was committed before it began, so those that read see what
+    others committed while those before them waited for their locks.
+    """
+    return ";\n".join(statements)
 
 
 def people(tenant_id: int, ids: Iterable[int]) -> dict[int, Person]:
     """The tenant's people of these ids as they stand now, by id."""
     with connection.cursor() as cursor:
-        cursor.execute(STANDING, [tenant_id, list(ids)])
-        rows = cursor.fetchall()
+        cursor.execute(STANDING, {"tenant": tenant_id, "people": list(ids)})
+        return _people(cursor.fetchall())
+
+
+def _people(rows: Iterable[tuple[Any, ...]]) -> dict[int, Person]:
     return {
         row[0]: Person(
             id=row[0], name=row[1], role=row[2], is_active=row[3], groups=frozenset(row[4])

@@ -11,14 +11,14 @@ from django.db import transaction
 from approvals.models.asking import approvers, by_policy
 from approvals.models.content import schema_value
 from approvals.models.decision import Approval, Decision, Outcome
-from approvals.models.grants import decidable_by, grant
+from approvals.models.grants import grant, may_decide
 from approvals.models.interrupt import Interrupt, wait_summary
 from approvals.rules.answering import Answer, Right, judge
 from approvals.rules.asking import offered_decisions
 from approvals.rules.editing import edited_asked, response_fault, unheeded_edit
 from approvals.rules.people import Stakes, is_admitted, places, places_filled
 from approvals.rules.policy import Rule, rule_for
-from identity.access import lock_agent, lock_people
+from identity.access import lock_standing
 from identity.models import User
 from identity.person import Person
 from placet.protocol.digest import sha256_hex
@@ -26,6 +26,7 @@ from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptKind, InterruptState
 from runs.ids import new_id
 from runs.models import Turn
+from runs.rows import insert, update
 from runs.rules.refusal import Refusal
 
 
@@ -67,14 +68,12 @@ class Ballot:
     @classmethod
     def open(cls, turn: Turn, interrupt: Interrupt, user: User) -> "Ballot":
         """Read rights after the lock: of the person, and of all who approved before."""
-        earlier = list(interrupt.approvals.values_list("user_id", flat=True))
-        agent = lock_agent(turn.run.agent_id)
-        standing = lock_people(interrupt.tenant_id, [user.pk, *earlier])
-        mine = Interrupt.objects.filter(pk=interrupt.pk)
+        earlier = interrupt.approved_by()
+        agent, standing = lock_standing(turn.run.agent_id, interrupt.tenant_id, [user.pk, *earlier])
         right = Right(
             person=standing[user.pk],
             stakes=Stakes(turn.run.owner_id, agent.responsible_id),
-            has_permission=decidable_by(mine, user.pk).exists(),
+            has_permission=may_decide(interrupt.pk, user.pk),
         )
         return cls(turn, interrupt, user, right, {pk: standing[pk] for pk in earlier})
 
@@ -118,7 +117,7 @@ class Ballot:
                 code=RefusalCode.NOT_PERMITTED,
                 detail="The approval that you could give has been given by somebody else.",
             )
-        Approval.objects.create(interrupt=self.interrupt, user=self.user, at=self.turn.now)
+        insert([Approval(interrupt=self.interrupt, user=self.user, at=self.turn.now)])
         if filled < places(rule.clauses):
             self._count(filled)
             return self.interrupt
@@ -148,7 +147,7 @@ class Ballot:
 
     def _count(self, filled: int) -> None:
         self.interrupt.approvals_so_far = filled
-        self.interrupt.save(update_fields=["approvals_so_far"])
+        update(self.interrupt, "approvals_so_far")
         self.turn.note(
             self.interrupt.event(
                 "interrupt.partly_approved",
@@ -190,7 +189,7 @@ class Ballot:
         named, is_satisfiable = approvers(rule, old.tenant_id, self.right.stakes)
         following.warnings = [] if is_satisfiable else ["no_eligible_approver"]
         old.end(turn, InterruptState.SUPERSEDED, by=by, successor=following)
-        following.save(force_insert=True)
+        insert([following])
         grant([(following.pk, named)])
         turn.note(
             following.event(

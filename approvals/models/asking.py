@@ -14,7 +14,7 @@ from django.db import transaction
 from approvals.models.content import NewQuestion, stored_schema
 from approvals.models.decision import Decision, Outcome
 from approvals.models.grants import Approvers, grant
-from approvals.models.interrupt import OPEN_STATES, Interrupt
+from approvals.models.interrupt import OPEN_STATES, Interrupt, wait_summary
 from approvals.models.policy import PolicyVersion
 from approvals.rules.asking import Asking, asking, expires_in_s, offered_decisions
 from approvals.rules.people import Stakes, places, places_filled
@@ -28,6 +28,7 @@ from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.ids import new_id
 from runs.models import Run, Turn
+from runs.rows import insert, update
 from runs.rules import transitions
 from runs.rules.refusal import Refusal, invalid
 
@@ -223,7 +224,7 @@ class Plan:
             step.new = self._attempt(step)
             self._follow(step, by)
         new = [step.new for step in self._new if step.new]
-        Interrupt.objects.bulk_create(new)
+        insert(new)
         grant(
             (step.new.pk, self._approvers(step.rule)[0])
             for step in waiting
@@ -231,6 +232,9 @@ class Plan:
         )
         for step in self._new:
             self._tell(step, by)
+        if any(step.what is Asking.REPLACE for step in self._new):
+            # What took an open question's place may be approved by policy already.
+            turn.rest(wait_summary(turn))
         rows = tuple(row for step in self.steps if (row := step.new or step.last))
         return Asked(turn.run, rows, frozenset(row.pk for row in new))
 
@@ -245,7 +249,7 @@ class Plan:
                 last.outdate(self.turn, by=by, successor=new)
             case Asking.ASK | Asking.RETURN:
                 last.is_latest = False
-                last.save(update_fields=["is_latest"])
+                update(last, "is_latest")
 
     def _attempt(self, step: Step) -> Interrupt:
         assert step.rule is not None

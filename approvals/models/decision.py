@@ -19,6 +19,7 @@ from placet.protocol.reading import JSONValue, read_json
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.ids import new_id
 from runs.models import Turn
+from runs.rows import insert, update
 
 if TYPE_CHECKING:
     from approvals.models.interrupt import Interrupt
@@ -164,13 +165,13 @@ class Decision(models.Model):
                 approved_sha256=approved,
             ),
         )
-        decision.save(force_insert=True)
+        insert([decision])
         before = interrupt.state
         interrupt.state = InterruptState.DECIDED.value
         interrupt.ended_at = turn.now
         interrupt.ended_by = outcome.by.name
         interrupt.approvals_so_far = len(outcome.approved_by)
-        interrupt.save(update_fields=["state", "ended_at", "ended_by", "approvals_so_far"])
+        update(interrupt, "state", "ended_at", "ended_by", "approvals_so_far")
         turn.note(decision.as_event(interrupt, before, by=outcome.by, revision=turn.run.revision))
         return decision
 

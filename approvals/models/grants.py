@@ -11,13 +11,14 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib.auth.models import Permission
-from django.db import models
+from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from approvals.rules.people import Stakes
 from approvals.rules.policy import Rule
 from identity.models import Group, User
+from runs.rows import insert
 
 if TYPE_CHECKING:
     from approvals.models.interrupt import Interrupt
@@ -99,19 +100,23 @@ class Approvers:
 def grant(interrupts: Iterable[tuple[str, Approvers]]) -> None:
     """Give the right to decide each of these new interrupts to its approvers."""
     pairs = list(interrupts)
-    InterruptUserObjectPermission.objects.bulk_create(
-        InterruptUserObjectPermission(
-            permission_id=permission_id(), user_id=user_id, content_object_id=interrupt_id
-        )
-        for interrupt_id, approvers in pairs
-        for user_id in sorted(approvers.user_ids)
+    insert(
+        [
+            InterruptUserObjectPermission(
+                permission_id=permission_id(), user_id=user_id, content_object_id=interrupt_id
+            )
+            for interrupt_id, approvers in pairs
+            for user_id in sorted(approvers.user_ids)
+        ]
     )
-    InterruptGroupObjectPermission.objects.bulk_create(
-        InterruptGroupObjectPermission(
-            permission_id=permission_id(), group_id=group_id, content_object_id=interrupt_id
-        )
-        for interrupt_id, approvers in pairs
-        for group_id in sorted(approvers.group_ids)
+    insert(
+        [
+            InterruptGroupObjectPermission(
+                permission_id=permission_id(), group_id=group_id, content_object_id=interrupt_id
+            )
+            for interrupt_id, approvers in pairs
+            for group_id in sorted(approvers.group_ids)
+        ]
     )
 
 
@@ -132,6 +137,30 @@ def _granted_to(user_id: int, interrupt: OuterRef) -> Q:
             )
         )
     )
+
+
+MAY_DECIDE = """
+SELECT EXISTS (
+           SELECT FROM approvals_usergrant
+           WHERE content_object_id = %(interrupt)s AND user_id = %(user)s
+             AND permission_id = %(permission)s)
+    OR EXISTS (
+           SELECT FROM approvals_groupgrant given
+           JOIN identity_user_groups member ON member.group_id = given.group_id
+           WHERE given.content_object_id = %(interrupt)s AND member.user_id = %(user)s
+             AND given.permission_id = %(permission)s)
+"""
+
+
+def may_decide(interrupt_id: str, user_id: int) -> bool:
+    """Whether this person has the right to decide this interrupt: `decidable_by` for one row."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            MAY_DECIDE,
+            {"interrupt": interrupt_id, "user": user_id, "permission": permission_id()},
+        )
+        (may,) = cursor.fetchone()
+    return bool(may)
 
 
 def decidable_by(interrupts: "QuerySet[Interrupt]", user_id: int) -> "QuerySet[Interrupt]":

@@ -6,7 +6,7 @@ How it stands changes only in the methods here, each under the lock of its run (
 from collections.abc import Sequence
 from typing import ClassVar
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
 from approvals.models.content import Content
 from approvals.models.grants import CODENAME
@@ -19,11 +19,23 @@ from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.models import Turn
 from runs.models.turn import SYSTEM
+from runs.rows import update
 from runs.rules import transitions
 from runs.rules.refusal import Refusal
 from runs.rules.transitions import WaitSummary
 
 OPEN_STATES = [state.value for state in InterruptState if state.is_open]
+IS_OPEN = "state IN ({})".format(", ".join(f"'{state}'" for state in OPEN_STATES))
+
+DUE = f"""
+SELECT 1 FROM approvals_interrupt WHERE run_id = %s AND {IS_OPEN} AND expires_at <= %s LIMIT 1
+"""
+
+SUMMARY = f"""
+SELECT count(*) FILTER (WHERE {IS_OPEN}),
+       count(*) FILTER (WHERE state = '{InterruptState.EXPIRED}' AND is_latest) > 0
+FROM approvals_interrupt WHERE run_id = %s AND round = %s
+"""
 
 
 class Interrupt(Content):
@@ -89,6 +101,12 @@ class Interrupt(Content):
         """The row, locked; the caller holds its run's lock already."""
         rows = cls.objects.select_for_update(of=("self",)).select_related("policy")
         return rows.get(pk=interrupt_id)
+
+    def approved_by(self) -> list[int]:
+        """The ids of those who approved before; where one is enough, the first one ended it."""
+        if self.required == 1:
+            return []
+        return list(self.approvals.values_list("user_id", flat=True))
 
     def as_last_attempt(self) -> LastAttempt:
         """How this attempt stands, for the table of asking again; its decision is loaded."""
@@ -164,7 +182,7 @@ class Interrupt(Content):
         if successor:
             self.superseded_by_id, self.is_latest = successor.pk, False
             fields += ["superseded_by", "is_latest"]
-        self.save(update_fields=fields)
+        update(self, *fields)
         turn.note(
             self.event(
                 f"interrupt.{state.lower()}",
@@ -182,7 +200,7 @@ class Interrupt(Content):
         """
         self.is_latest = False
         self.superseded_by_id = successor.pk
-        self.save(update_fields=["is_latest", "superseded_by"])
+        update(self, "is_latest", "superseded_by")
         turn.note(
             self.event(
                 "interrupt.superseded",
@@ -217,12 +235,10 @@ class Interrupt(Content):
 
 def wait_summary(turn: Turn) -> WaitSummary:
     """What the questions of the run's round amount to."""
-    is_open = models.Q(state__in=OPEN_STATES)
-    is_expired = models.Q(state=InterruptState.EXPIRED.value, is_latest=True)
-    found = Interrupt.objects.filter(run_id=turn.run.pk, round=turn.run.revision).aggregate(
-        open=models.Count("pk", filter=is_open), expired=models.Count("pk", filter=is_expired)
-    )
-    return WaitSummary(open=found["open"], last_expired=found["expired"] > 0)
+    with connection.cursor() as cursor:
+        cursor.execute(SUMMARY, [turn.run.pk, turn.run.revision])
+        is_open, has_expired = cursor.fetchone()
+    return WaitSummary(open=is_open, last_expired=has_expired)
 
 
 class InterruptWaits:
@@ -230,10 +246,17 @@ class InterruptWaits:
 
     def settle_due(self, turn: Turn) -> WaitSummary | None:
         """Make EXPIRED what is past its deadline; at the deadline is late."""
-        due = list(self._open(turn).filter(expires_at__lte=turn.now))
-        for interrupt in due:
+        if not self._is_due(turn):
+            return None
+        for interrupt in self._open(turn).filter(expires_at__lte=turn.now):
             interrupt.end(turn, InterruptState.EXPIRED, by=SYSTEM)
-        return wait_summary(turn) if due else None
+        return wait_summary(turn)
+
+    def _is_due(self, turn: Turn) -> bool:
+        """Asked by every command, so asked cheaply; under the run's lock nothing becomes due."""
+        with connection.cursor() as cursor:
+            cursor.execute(DUE, [turn.run.pk, turn.now])
+            return cursor.fetchone() is not None
 
     def cancel(self, turn: Turn, *, by: Actor) -> None:
         """Make CANCELLED what is open."""

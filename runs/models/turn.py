@@ -19,6 +19,7 @@ from audit.refusals import flush, note_refusal
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
+from runs.rows import update
 from runs.rules import transitions
 from runs.rules.refusal import Refusal
 from runs.rules.transitions import RunFacts, WaitSummary
@@ -168,7 +169,7 @@ class Turn:
         if not self.is_changed:
             return
         self.run.updated_at = self.now
-        self.run.save(update_fields=TURN_FIELDS)
+        update(self.run, *TURN_FIELDS)
         ids = frozenset({self.run.pk, *self.touched})
         transaction.on_commit(lambda: wake(ids))
 
