@@ -1,0 +1,270 @@
+"""Strangers' text and values as segments and rows, as a table: pure, no page and no database."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.rules.presentation import changes, masked_value, notice, pretty, tree
+from approvals.rules.visible import Segment, Trait, visible, visible_json
+from placet.protocol.canonical import canonical
+from placet.protocol.reading import JSONValue, read_json
+
+
+def shown(segments: tuple[Segment, ...] | None) -> str:
+    """What a reader sees."""
+    return "".join(segment.text for segment in segments or ())
+
+
+def restored(segments: tuple[Segment, ...]) -> str:
+    """What a copy holds: each spelled-out character as itself again."""
+    return "".join(
+        chr(segment.code) * segment.count if segment.trait else segment.text for segment in segments
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("", ""),
+        ("plain text, 2 blanks  here", "plain text, 2 blanks  here"),
+        ("/tmp/\u202egpj.exe", "/tmp/U+202Egpj.exe"),
+        ("ac\u200bct", "acU+200Bct"),
+        ("a\u2066b\u2069", "aU+2066bU+2069"),
+        ("a\u00adb", "aU+00ADb"),
+        ("\ufeffa", "U+FEFFa"),
+        ("a\u2028b\u2029c", "aU+2028bU+2029c"),
+        ("a\u00a0b\u3000c", "aU+00A0bU+3000c"),
+        ("\u001b[2K", "U+001B[2K"),
+        ("a\u0085b\u007f", "aU+0085bU+007F"),
+        ("a\tb", "a⇥b"),
+        ("a\nb", "a↵b"),
+        ("a\r\nb", "aCR↵b"),
+        ("\ue000\U000e0041", "U+E000U+E0041"),
+        ("\u0378", "U+0378"),
+        ("a   b", "a␣×3b"),
+        ("a" + " " * 4000 + "b", "a␣×4000b"),
+        ("\u200b" * 50, "U+200B×50"),
+        ("e\u0301", "eU+0301"),
+        ("\u00e9", "\u00e9"),
+        ("p\u0430ypal", "p\u0430⟨U+0430⟩ypal"),
+        ("\uff21BC", "\uff21⟨U+FF21⟩BC"),
+        ("\u0441\u043e\u0440", "\u0441⟨U+0441⟩\u043e⟨U+043E⟩\u0440⟨U+0440⟩"),
+        ("Привет, мир", "Привет, мир"),
+        ("日本語テキスト", "日本語テキスト"),
+        ("Grüße, naïve café", "Grüße, naïve café"),
+        ("हिन्दी", "हिन्दी"),
+        ("a\u2215b", "a\u2215⟨U+2215⟩b"),
+        ("\u3164", "U+3164"),
+        ("👍\ufe0f", "👍U+FE0F"),
+        ("<b>&amp;", "<b>&amp;"),
+    ],
+)
+def test_what_hides_or_imitates_is_spelled_out(text: str, seen: str) -> None:
+    """H-32: the reader sees that it is there, and where."""
+    assert shown(visible(text)) == seen
+
+
+@given(st.text())
+def test_nothing_is_left_out_and_the_copy_is_exact(text: str) -> None:
+    """H-32: the order of reading is the order of sending."""
+    pieces = visible(text)
+
+    copied = "".join(
+        chr(piece.code) * piece.count if piece.trait else piece.text for piece in pieces
+    )
+    assert copied == text
+
+
+@given(st.text())
+def test_no_unseen_character_is_shown_as_itself(text: str) -> None:
+    for piece in visible(text):
+        if piece.trait is Trait.LOOKALIKE:
+            continue
+        for char in piece.text:
+            assert unicodedata.category(char) not in ("Cc", "Cf", "Zl", "Zp", "Co", "Cn", "Cs")
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs", "Cn"])),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs", "Cn"])),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_the_edit_box_and_the_exact_text_hold_the_same_value(value: JSONValue) -> None:
+    """H-33: whatever stands in the box reads back as exactly what was asked."""
+    text = canonical(value)
+
+    assert canonical(read_json(pretty(value).encode())) == text
+    assert canonical(read_json(shown(visible_json(text)).encode())) == text
+    assert restored(visible_json(text)) == text
+
+
+def test_the_tree_names_every_value_with_its_type() -> None:
+    args: JSONValue = {
+        "cents": 4900,
+        "rate": 0.1,
+        "dry_run": False,
+        "ids": [1, 2],
+        "note": None,
+        "zip": "01234",
+        "empty": "",
+        "none": {},
+        "nobody": [],
+        "who": {"name": "Ada"},
+    }
+
+    rows = [
+        (shown(row.name), row.kind, shown(row.value), row.opens, len(row.closes))
+        for row in tree(args).rows
+    ]
+
+    assert rows == [
+        ("cents", "number", "4900", False, 0),
+        ("dry_run", "true or false", "false", False, 0),
+        ("empty", "text, empty", "", False, 0),
+        ("ids", "list, 2 items", "[1,2]", False, 0),
+        ("nobody", "list, empty", "[]", False, 0),
+        ("none", "object, empty", "{}", False, 0),
+        ("note", "null", "null", False, 0),
+        ("rate", "number", "0.1", False, 0),
+        ("who", "object, 1 member", "", True, 0),
+        ("name", "text", "Ada", False, 1),
+        ("zip", "text", "01234", False, 0),
+    ]
+
+
+def test_levels_are_closed_as_often_as_they_were_opened() -> None:
+    deep: JSONValue = {"a": [{"b": [{"c": "x"}, "y\u202e"]}], "z": {"q": {"r": 1}}}
+
+    rows = tree(deep).rows
+
+    assert sum(row.opens for row in rows) == sum(len(row.closes) for row in rows) == 6
+
+
+def test_deep_places_are_named_by_their_whole_pointer() -> None:
+    value: JSONValue = "end"
+    for name in "hgfedcba":
+        value = {name: value}
+
+    assert [shown(row.name) for row in tree(value).rows][-2:] == [
+        "/a/b/c/d/e/f/g",
+        "/a/b/c/d/e/f/g/h",
+    ]
+
+
+SECRETS: JSONValue = {
+    "config": {"password": "hunter2", "user": "ada"},
+    "items": [{"api_key": "sk-test"}, {"api_key": "sk-two"}],
+    "url": "https://u:p@h/",
+    "a/b": {"c~d": "tilde"},
+}
+
+
+@pytest.mark.parametrize(
+    ("paths", "masked", "gone"),
+    [
+        (["/config/password"], ["/config/password"], ["hunter2"]),
+        (["/config"], ["/config"], ["hunter2", "ada"]),
+        (["/items/1/api_key"], ["/items/1/api_key"], ["sk-two"]),
+        (["/items", "/items/0"], ["/items"], ["sk-test", "sk-two"]),
+        (["/a~1b/c~0d"], ["/a~1b/c~0d"], ["tilde"]),
+        ([""], [""], ["hunter2", "ada", "sk-test", "sk-two", "https", "tilde"]),
+        (["/nowhere", "/config/password/0"], [], []),
+    ],
+)
+def test_masks_hold_at_every_depth(paths: list[str], masked: list[str], gone: list[str]) -> None:
+    """H-36: of what is named nothing is left, below it neither."""
+    found = tree(SECRETS, sensitive=paths)
+
+    text = "".join(shown(row.name) + shown(row.value) for row in found.rows)
+    assert list(found.masked) == masked
+    assert found.is_whole == (not masked)
+    sent = canonical(masked_value(SECRETS, paths))
+    for secret in ("hunter2", "ada", "sk-test", "sk-two", "https", "tilde"):
+        assert (secret in text) == (secret in sent) == (secret not in gone)
+
+
+def test_a_change_at_above_or_below_a_mask_is_told_without_values() -> None:
+    """H-36: a difference tells no secret."""
+    before: JSONValue = {"config": {"password": "old"}, "n": 1}
+    after: JSONValue = {"config": "new and secret", "n": 2}
+
+    found = changes(before, after, sensitive=["/config/password"])
+
+    assert [
+        (shown(c.where), c.is_masked, c.before and shown(c.before), c.after and shown(c.after))
+        for c in found
+    ] == [("/config", True, None, None), ("/n", False, "1", "2")]
+
+
+def test_members_that_came_and_went_are_told() -> None:
+    found = changes({"a": "x", "b": None}, {"b": None, "c": [1]})
+
+    assert [
+        (shown(c.where), c.before and shown(c.before), c.after and shown(c.after)) for c in found
+    ] == [
+        ("/a", '"x"', None),
+        ("/c", None, "[1]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("plain", None),
+        ("a\nb", None),
+        ("x\u202ey", "Has characters that change the direction in which text is read: U+202E."),
+        ("a    b", "Has blanks in a long row, shown as a count."),
+        (
+            "שלום",
+            "Has letters that are read from right to left; they stand in the order of sending.",
+        ),
+        (
+            "\u200b\u200c\u200d\u2060",
+            "Has characters that cannot be seen: U+200B, U+200C, U+200D and 1 others.",
+        ),
+    ],
+)
+def test_a_notice_says_what_is_there(text: str, sentence: str | None) -> None:
+    found = notice("here", text)
+
+    assert (found.sentence if found else None) == sentence
+
+
+def test_notices_name_the_place_of_names_and_values() -> None:
+    found = tree({"ok": 1, "a\u2028b": {"c": "d\u200be"}}).notices
+
+    assert [shown(one.where) for one in found] == ["/aU+2028b", "/aU+2028b/c"]
+
+
+def test_the_edit_box_is_in_lines_and_in_canonical_order() -> None:
+    value: JSONValue = {"b": [1, 2], "a": {"c": "x", "d": [{"e": None}]}, "\u20ac": {}}
+
+    assert pretty(value).splitlines() == [
+        "{",
+        '  "a": {',
+        '    "c": "x",',
+        '    "d": [',
+        "      {",
+        '        "e": null',
+        "      }",
+        "    ]",
+        "  },",
+        '  "b": [1, 2],',
+        '  "€": {}',
+        "}",
+    ]
