@@ -36,28 +36,34 @@ def ensure_cast(credentials: Credentials) -> None:
     """Make the tenant, its people and its agent unless they are there; harmless to repeat."""
     tenant = tenant_by_slug(TENANT) or Tenant.create(TENANT, by=OPERATOR)
     people = {part.name: _person(part, tenant, credentials) for part in PARTS}
+    # All passwords were kept before the first was used, so one of them stands for all.
+    if not people[REVIEWER.name].check_password(credentials.passwords[REVIEWER.name]):
+        raise ConfigError(
+            f"The database has the demo's people, but {credentials.path} does not have their"
+            " passwords. Give the demo the folder that it was made with (PLACET_DATA_DIR), or"
+            " another database."
+        )
     if AgentKey.holder(credentials.agent_key) is None:
         credentials.agent_key = _agent_key(tenant, people[OWNER.name])
         credentials.keep()
 
 
 def _person(part: Part, tenant: Tenant, credentials: Credentials) -> User:
-    password = credentials.passwords[part.name]
     found = user_by_name(tenant.pk, part.name)
-    if found is None:
-        if User.objects.filter(username=part.name).exists():
-            raise ConfigError(
-                f"The database has a person “{part.name}” outside the demo. Give the demo a"
-                " database of its own."
-            )
-        return User.create(part.name, tenant=tenant, role=part.role, password=password, by=OPERATOR)
-    if not found.check_password(password):
+    if found is not None:
+        return found
+    if User.objects.filter(username=part.name).exists():
         raise ConfigError(
-            f"The database has the demo's people, but {credentials.path} does not have their"
-            " passwords. Give the demo the folder that it was made with (PLACET_DATA_DIR), or"
-            " another database."
+            f"The database has a person “{part.name}” outside the demo. Give the demo a"
+            " database of its own."
         )
-    return found
+    return User.create(
+        part.name,
+        tenant=tenant,
+        role=part.role,
+        password=credentials.passwords[part.name],
+        by=OPERATOR,
+    )
 
 
 def _agent_key(tenant: Tenant, owner: User) -> str:

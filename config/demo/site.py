@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE
@@ -70,17 +70,21 @@ class Site:
         if code != 0:
             raise ConfigError(f"The database could not be migrated.\n{migrating.last_words()}")
 
-    def serve(self) -> tuple[Child, Child]:
-        """Start the server and the worker."""
-        return self._manage("serve", "--port", str(self.port)), self._manage("worker")
+    def serve(self) -> Child:
+        """Start the server."""
+        return self._manage("serve", "--port", str(self.port))
 
-    def wait_until_ready(self, parts: tuple[Child, ...]) -> None:
+    def work(self) -> Child:
+        """Start the worker; after the first page, for which it is not needed."""
+        return self._manage("worker")
+
+    def wait_until_ready(self, server: Child) -> None:
         """Wait for the first page."""
         deadline = time.monotonic() + READY_WITHIN_S
         while not self._is_ready():
-            check_alive(parts)
+            check_alive([server])
             if time.monotonic() > deadline:
-                raise ConfigError(f"The server does not become ready.\n{parts[0].last_words()}")
+                raise ConfigError(f"The server does not become ready.\n{server.last_words()}")
             self._pause()
 
     def start_agent(self, folder: Path, key: str, *, replan_after_s: float) -> Child:
@@ -113,7 +117,7 @@ class Site:
         time.sleep(_POLL_S)
 
 
-def check_alive(parts: tuple[Child, ...]) -> None:
+def check_alive(parts: Iterable[Child]) -> None:
     """Raise ConfigError where a part ended by itself."""
     for part in parts:
         if part.code is not None:

@@ -59,11 +59,12 @@ class Command(BaseCommand):
         site.check_port()
         self._tell("Starting: the database, the server and the worker")
         site.migrate()
-        parts = site.serve()
+        server = site.serve()
         credentials = Credentials.kept_in(folder, [part.name for part in PARTS])
         ensure_cast(credentials)
         connection.close()
-        site.wait_until_ready(parts)
+        site.wait_until_ready(server)
+        parts = (server, site.work())
         self._tell(program(site.base_url, credentials, replan_after_s=options["replan_after_s"]))
         agent = None
         if not options["no_agent"]:
