@@ -6,7 +6,7 @@ from html import unescape
 from http.cookiejar import CookieJar
 from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
+from urllib.request import HTTPCookieProcessor, OpenerDirector, ProxyHandler, build_opener
 
 _FORM = re.compile(r"<form\b(?P<attributes>[^>]*)>(?P<inside>.*?)</form>", re.DOTALL)
 _HIDDEN = re.compile(r"<input\b[^>]*type=[\"']?hidden[^>]*>")
@@ -14,7 +14,7 @@ _CODE = re.compile(r'data-code="([a-z_]+)"')
 
 
 def _opener() -> OpenerDirector:
-    return build_opener(HTTPCookieProcessor(CookieJar()))
+    return build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Browser:
 
     def _ask(self, path: str, body: bytes | None) -> Page:
         try:
-            with self._opener.open(f"{self.address}{path}", body, timeout=10) as reply:
+            with self._opener.open(f"{self.address}{path}", body, timeout=30) as reply:
                 return Page(path, reply.status, reply.read().decode())
         except HTTPError as error:
             return Page(path, error.code, error.read().decode())

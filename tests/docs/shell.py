@@ -27,7 +27,7 @@ class Shell:
         for process in reversed(self._processes):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
-                process.wait(30)
+                process.wait(60)
             assert process.stdin and process.stdout
             process.stdin.close()
             process.stdout.close()
