@@ -1,4 +1,8 @@
-"""Rows for pgbench to work on: runs, and questions that wait, copied from one real one each."""
+"""Rows to work on: runs and questions, copied by the thousand from a real one each.
+
+The copies have the ids that scripts of pgbench compute (`bench.recorded`), numbered from `first`.
+Their runs' records are empty, which no command looks at.
+"""
 
 from __future__ import annotations
 
@@ -10,54 +14,73 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from bench.recorded import BASE, DIGITS
 
+Database = psycopg.Connection[Any]
 
-def copy_run(database: psycopg.Connection[Any], run_id: str, *, first: int, count: int) -> None:
-    """Copy a run so often, under the ids that scripts compute."""
-    _copy(database, "runs_run", ("id", run_id), {"id": _id("run_")}, first=first, count=count)
+
+def copy_run(database: Database, run_id: str, *, first: int, count: int) -> None:
+    """Copy a run so often."""
+    _copy(database, "runs_run", {"id": run_id}, {"id": _id("run_")}, first, count)
 
 
 def copy_question(
-    database: psycopg.Connection[Any], interrupt_id: str, *, first: int, count: int
+    database: Database,
+    interrupt_id: str,
+    *,
+    first: int,
+    count: int,
+    changed: Mapping[str, Composable] | None = None,
 ) -> None:
-    """Copy a question with the right to decide it, under the ids that scripts compute."""
-    content = {"id": _id("int_"), "run_id": _id("run_")}
-    rights = {
-        "id": SQL("nextval(pg_get_serial_sequence('approvals_groupgrant', 'id'))"),
-        "content_object_id": _id("int_"),
-    }
-    for table, key, changed in (
-        ("approvals_interrupt", "id", content),
-        ("approvals_groupgrant", "content_object_id", rights),
+    """Copy a question of a copied run, with the rights to decide it, and an answer it has.
+
+    `changed` gives SQL for columns of the question; `k` in it is the copy's number.
+    """
+    of_it = {"interrupt_id": interrupt_id}
+    refers = {"interrupt_id": _id("int_")}
+    granted = {"content_object_id": interrupt_id}
+    grants = {"content_object_id": _id("int_")}
+    content = {"id": _id("int_"), "run_id": _id("run_"), **(changed or {})}
+    for table, found, anew in (
+        ("approvals_interrupt", {"id": interrupt_id}, content),
+        ("approvals_usergrant", granted, grants | _drawn("approvals_usergrant")),
+        ("approvals_groupgrant", granted, grants | _drawn("approvals_groupgrant")),
+        ("approvals_approval", of_it, refers | _drawn("approvals_approval")),
+        ("approvals_decision", of_it, refers | {"id": _id("dec_")}),
     ):
-        _copy(database, table, (key, interrupt_id), changed, first=first, count=count)
+        _copy(database, table, found, anew, first, count)
 
 
 def _copy(
-    database: psycopg.Connection[Any],
+    database: Database,
     table: str,
-    original: tuple[str, str],
+    original: Mapping[str, str],
     changed: Mapping[str, Composable],
-    *,
     first: int,
     count: int,
 ) -> None:
     members = SQL(", ").join(
         SQL("{}, {}").format(Literal(name), value) for name, value in changed.items()
     )
+    ((key, row),) = original.items()
     database.execute(
         SQL(
-            "INSERT INTO {table} SELECT (jsonb_populate_record(t, jsonb_build_object({members}))).*"
-            " FROM {table} t, generate_series({low}::bigint, {high}) k WHERE t.{key} = {row}"
+            "INSERT INTO {table} SELECT anew.* FROM {table} t,"
+            " generate_series({low}::bigint, {high}) k,"
+            " LATERAL jsonb_populate_record(t, jsonb_build_object({members})) anew"
+            " WHERE t.{key} = {row}"
         ).format(
             table=Identifier(table),
             members=members,
             low=Literal(BASE + first),
             high=Literal(BASE + first + count - 1),
-            key=Identifier(original[0]),
-            row=Literal(original[1]),
+            key=Identifier(key),
+            row=Literal(row),
         )
     )
 
 
 def _id(prefix: str) -> Composable:
     return SQL("{} || lpad(k::text, {}, '0')").format(Literal(prefix), Literal(DIGITS))
+
+
+def _drawn(table: str) -> dict[str, Composable]:
+    return {"id": SQL("nextval(pg_get_serial_sequence({}, 'id'))").format(Literal(table))}

@@ -5,7 +5,6 @@ The very statements of one decision and one asking are repeated by pgbench, on r
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ import psycopg
 from bench.copies import copy_question, copy_run
 from bench.people import People
 from bench.pgbench import pgbench
-from bench.recorded import Recording
+from bench.recorded import recorded
 from bench.report import Report
 from bench.server import superuser
 from config.embedded import Cluster
@@ -62,35 +61,22 @@ def measure(cluster: Cluster, *, is_quick: bool) -> None:
 
 def _scripts(cluster: Cluster, people: People, plan: Plan) -> dict[str, Path]:
     """One script a command; rows are copied before the original is worked on."""
-    folder = Path(tempfile.mkdtemp(dir=cluster.data_dir))
     count = plan.rounds * plan.transactions * len(TARGETS)
     fresh = people.run()
     waiting = people.ask(people.run())
     with superuser(cluster) as database:
         database.execute("SET session_replication_role = replica")
-        _fill(database, fresh.pk, waiting.pk, waiting.run_id, plan, count)
+        for first in range(0, count, plan.transactions):
+            command = list(TARGETS)[first // plan.transactions % len(TARGETS)][0]
+            original = fresh.pk if command == "ask" else waiting.run_id
+            copy_run(database, original, first=first, count=plan.transactions)
+            if command == "decide":
+                copy_question(database, waiting.pk, first=first, count=plan.transactions)
+        database.execute("VACUUM ANALYZE")
     return {
-        "ask": Recording.of(lambda: people.ask(fresh)).script(folder / "ask.sql"),
-        "decide": Recording.of(lambda: people.approve(waiting)).script(folder / "decide.sql"),
+        "ask": recorded(lambda: people.ask(fresh), cluster.data_dir / "ask.sql"),
+        "decide": recorded(lambda: people.approve(waiting), cluster.data_dir / "decide.sql"),
     }
-
-
-def _fill(
-    database: psycopg.Connection[Any],
-    fresh: str,
-    waiting: str,
-    waiting_run: str,
-    plan: Plan,
-    count: int,
-) -> None:
-    for first in range(0, count, plan.transactions):
-        command = list(TARGETS)[first // plan.transactions % len(TARGETS)][0]
-        if command == "ask":
-            copy_run(database, fresh, first=first, count=plan.transactions)
-        else:
-            copy_run(database, waiting_run, first=first, count=plan.transactions)
-            copy_question(database, waiting, first=first, count=plan.transactions)
-    database.execute("VACUUM ANALYZE")
 
 
 def _ratio(
