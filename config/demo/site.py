@@ -55,7 +55,7 @@ class Site:
                 if error.errno == EADDRINUSE:
                     raise ConfigError(
                         f"Port {self.port} is taken by another program. Name another one:"
-                        " --port 8001"
+                        f" --port {self.port + 1}"
                     ) from None
                 if family == socket.AF_INET:
                     raise ConfigError(
