@@ -20,6 +20,8 @@ def main() -> None:
                 execute_from_command_line(sys.argv)
             finally:
                 connections.close_all()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except ConfigError as error:
         sys.exit(f"placet: {error}")
 
