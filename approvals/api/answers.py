@@ -77,6 +77,7 @@ class RunOut(Schema):
     parent: str | None
     title: str
     context: Any
+    allowed_tools: list[str] | None
     labels: dict[str, Any]
     owner: str
     state: str

@@ -132,20 +132,18 @@ def list_runs(
 ) -> HttpResponse:
     """The agent's runs, newest first."""
     agent = require(request, *Scope).agent
-    runs = Run.objects.select_related("owner").filter(agent=agent)
+    runs = Run.objects.filter(agent=agent)
     if external_id is not None:
         runs = runs.filter(external_id=external_id)
     if state is not None:
         runs = runs.filter(state=state.value)
     if after is not None:
         runs = runs.filter(pk__lt=after)
-    page = list(runs.order_by("-pk")[: limit + 1])
-    shapes = run_shapes(page[:limit])
-    return answer(
-        Reply(
-            200, {"items": list(shapes), "next": page[limit - 1].pk if len(page) > limit else None}
-        )
-    )
+    ids = list(runs.order_by("-pk").values_list("pk", flat=True)[: limit + 1])
+    following = ids[limit - 1] if len(ids) > limit else None
+    found = agent_runs({agent.pk}, set(ids[:limit]))
+    page = [found[run_id] for run_id in ids[:limit]]
+    return answer(Reply(200, {"items": [*run_shapes(page)], "next": following}))
 
 
 @router.get("/runs/{run_id}", response={200: RunOut, **PROBLEMS})

@@ -31,14 +31,11 @@ from placet.protocol.digest import sha256_hex
 from placet.protocol.pointers import pointer
 from placet.protocol.reading import InvalidJSON, JSONValue, read_json
 from placet.protocol.refusals import Fault, RefusalCode
+from runs.api.docs import PlainDocs
 from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
 from runs.api.rate import Buckets
 from runs.models import IdempotencyRecord
-from runs.rules.refusal import Refusal, invalid
-
-UNCOUNTED = frozenset(
-    {RefusalCode.UNAUTHENTICATED, RefusalCode.RATE_LIMITED, RefusalCode.TOO_LARGE}
-)
+from runs.rules.refusal import COUNTED_ONLY, Refusal, invalid
 
 
 class Refused(Exception):
@@ -138,6 +135,7 @@ api = NinjaAPI(
     urls_namespace="agents",
     auth=AgentKeys(),
     parser=StrictParser(),
+    docs=PlainDocs(),
 )
 
 
@@ -220,7 +218,7 @@ def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """The HTTP form of a refusal; one that no run's record holds goes to the tenant's record."""
     key: AgentKey | None = getattr(request, "auth", None)
     path = escape_uri_path(request.path)[-100:]
-    if key is not None and not refusal.is_recorded and refusal.code not in UNCOUNTED:
+    if key is not None and not refusal.is_recorded and refusal.code not in COUNTED_ONLY:
         note_refusal_for_tenant(
             tenant_id=key.agent.tenant_id,
             command=f"{request.method} {_route(request)}",

@@ -21,7 +21,7 @@ from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
 from runs.rows import update
 from runs.rules import transitions
-from runs.rules.refusal import Refusal
+from runs.rules.refusal import COUNTED_ONLY, Refusal
 from runs.rules.transitions import RunFacts, WaitSummary
 from runs.waiting.notifier import wake
 from runs.waits import waits
@@ -111,6 +111,9 @@ class Turn:
     ) -> Refusal:
         """Record a refusal after what was due, close the turn, and give the refusal back."""
         self._write_events()
+        if refusal.code in COUNTED_ONLY:
+            self._save()
+            return replace(refusal, is_recorded=True)
         head = note_refusal(
             tenant_id=self.run.tenant_id,
             run_id=self.run.pk,

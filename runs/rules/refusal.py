@@ -10,6 +10,11 @@ from dataclasses import dataclass, field
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import Fault, RefusalCode
 
+COUNTED_ONLY = frozenset(
+    {RefusalCode.UNAUTHENTICATED, RefusalCode.RATE_LIMITED, RefusalCode.TOO_LARGE}
+)
+"""Refusals that leave no event: they are too cheap to cause for a record of each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
