@@ -45,7 +45,7 @@ def see(name: str, *args: str) -> HttpResponseRedirect:
     """Lead on to a page by GET, so that a reload repeats nothing."""
     response = redirect(name, *args)
     response.status_code = 303
-    return response  # type: ignore[return-value]
+    return response
 
 
 def absent(request: HttpRequest, *, command: str, object_id: str) -> Http404:

@@ -1,6 +1,6 @@
 """The reason panel of a refused answer: what happened, when, by whom, what differs, what next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.urls import reverse
@@ -23,89 +23,82 @@ DECIDED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The one link that leads on."""
+
+    href: str
+    words: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """What a refusal says to a person; `href` is the one way on."""
+    """What a refusal says to a person."""
 
     code: RefusalCode
     title: str
+    way: Way
     text: str = ""
     at: datetime | None = None
     by: str = ""
     faults: tuple[Fault, ...] = ()
     changes: tuple[Change, ...] | None = None
-    href: str
-    link: str
 
 
 def panel(refusal: Refusal, interrupt: Interrupt, user: User, *, is_open: bool) -> Panel:
     """The panel of this refusal, for a question as it stands after it."""
-    inbox = {"href": reverse("inbox"), "link": "Back to the inbox"}
-    here = {"href": "#answer", "link": "Back to your answer"} if is_open else inbox
-    title, text = refusal.code.sentence, refusal.detail
+    way = Way("#answer", "Back to your answer") if is_open else _inbox()
+    said = Panel(code=refusal.code, title=refusal.code.sentence, way=way)
     match refusal.code:
         case RefusalCode.SUPERSEDED:
-            return _superseded(interrupt, user, inbox)
+            return _superseded(_ended(said, interrupt), interrupt, user)
         case RefusalCode.ALREADY_DECIDED:
-            return _decided(interrupt, user, inbox)
+            return _decided(said, interrupt, user)
         case RefusalCode.CANCELLED | RefusalCode.EXPIRED:
-            return Panel(code=refusal.code, title=title, **_end(interrupt), **inbox)
+            return _ended(said, interrupt)
         case RefusalCode.RUN_CLOSED | RefusalCode.OUTCOME_UNKNOWN:
-            href = reverse("run", args=[interrupt.run_id])
-            at = interrupt.run.updated_at
-            return Panel(code=refusal.code, title=title, at=at, href=href, link="Open the run")
+            to_run = Way(reverse("run", args=[interrupt.run_id]), "Open the run")
+            return replace(said, at=interrupt.run.updated_at, way=to_run)
         case RefusalCode.STALE_REVISION | RefusalCode.DIGEST_MISMATCH | RefusalCode.NOT_SHOWN:
             text = "Below is what is asked now. Read it, and answer that."
-            next_ = {"href": "#asked", "link": "Read what is asked now"} if is_open else inbox
-            return Panel(code=refusal.code, title=title, text=text, **next_)
+            asked = Way("#asked", "Read what is asked now") if is_open else way
+            return replace(said, text=text, way=asked)
         case _:
-            return Panel(code=refusal.code, title=title, text=text, faults=refusal.faults, **here)
+            return replace(said, text=refusal.detail, faults=refusal.faults)
 
 
-def _superseded(interrupt: Interrupt, user: User, inbox: dict[str, str]) -> Panel:
-    title = RefusalCode.SUPERSEDED.sentence
+def _superseded(said: Panel, interrupt: Interrupt, user: User) -> Panel:
     following = visible_interrupt(user, interrupt.superseded_by_id or "")
     if following is None:
-        text = "The newer question is put to other people."
-        return Panel(
-            code=RefusalCode.SUPERSEDED, title=title, text=text, **_end(interrupt), **inbox
-        )
-    return Panel(
-        code=RefusalCode.SUPERSEDED,
-        title=title,
-        **_end(interrupt),
+        return replace(said, text="The newer question is put to other people.")
+    return replace(
+        said,
         changes=content_changes(interrupt, following),
-        href=reverse("question", args=[following.pk]),
-        link="Open the new question",
+        way=Way(reverse("question", args=[following.pk]), "Open the new question"),
     )
 
 
-def _decided(interrupt: Interrupt, user: User, inbox: dict[str, str]) -> Panel:
+def _decided(said: Panel, interrupt: Interrupt, user: User) -> Panel:
     decision: Decision | None = getattr(interrupt, "decision", None)
     if decision is None:
-        return Panel(
-            code=RefusalCode.ALREADY_DECIDED, title=RefusalCode.ALREADY_DECIDED.sentence, **inbox
-        )
-    is_mine = decision.by_id == user.public_id
+        return said
     did = DECIDED[DecisionKind(decision.kind)]
-    title = f"{decision.by_name} {did}"
-    if is_mine:
+    title, text = f"{decision.by_name} {did}", said.title
+    if decision.by_id == user.public_id:
         title = f"Your answer was recorded at {when(decision.decided_at)}"
-    return Panel(
-        code=RefusalCode.ALREADY_DECIDED,
-        title=title,
-        text=f"You {did}." if is_mine else RefusalCode.ALREADY_DECIDED.sentence,
-        at=decision.decided_at,
-        by=decision.by_name,
-        **inbox,
-    )
+        text = f"You {did}."
+    return replace(said, title=title, text=text, at=decision.decided_at, by=decision.by_name)
 
 
-def _end(interrupt: Interrupt) -> dict[str, datetime | str]:
+def _ended(said: Panel, interrupt: Interrupt) -> Panel:
     """When and by whom it ended; a deadline that nothing settled yet is its own end."""
     if InterruptState(interrupt.state).is_open:
-        return {"at": interrupt.expires_at}
-    return {"at": interrupt.ended_at or interrupt.expires_at, "by": interrupt.ended_by}
+        return replace(said, at=interrupt.expires_at)
+    return replace(said, at=interrupt.ended_at, by=interrupt.ended_by)
+
+
+def _inbox() -> Way:
+    return Way(reverse("inbox"), "Back to the inbox")
 
 
 def content_changes(before: Interrupt, after: Interrupt) -> tuple[Change, ...]:

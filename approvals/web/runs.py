@@ -8,13 +8,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from approvals.access import may_cancel, sees_all_of, visible_interrupts, visible_run, visible_runs
-from approvals.rules.presentation import notice, tree
+from approvals.models import Interrupt
+from approvals.rules.presentation import Notice, Tree, notice, tree
 from approvals.web.forms import read_reason
-from approvals.web.glance import glance, with_glance
+from approvals.web.glance import Glance, glance, with_glance
 from approvals.web.keyset import newest_first
 from approvals.web.pages import absent, note, page, see, signed_in
-from approvals.web.panel import Panel
-from approvals.web.words import lines
+from approvals.web.panel import Panel, Way
+from approvals.web.words import Line, lines
 from audit.reading import run_events
 from identity.models import User
 from placet.protocol.reading import read_json
@@ -75,7 +76,7 @@ def _reach(request: HttpRequest, run_id: str, *, command: str) -> Run:
 
 
 def _run_page(request: HttpRequest, run: Run, refusal: Refusal | None = None) -> HttpResponse:
-    context = {"page": RunPage.of(run, signed_in(request), _after_seq(request))}
+    context: dict[str, Any] = {"page": RunPage.of(run, signed_in(request), _after_seq(request))}
     if refusal is None:
         return page(request, "run.html", context)
     context |= {"panel": _panel(refusal, run), "reason": request.POST.get("reason", "")}
@@ -89,8 +90,7 @@ def _panel(refusal: Refusal, run: Run) -> Panel:
         text=refusal.detail,
         at=run.updated_at if run.facts().state.is_terminal else None,
         faults=refusal.faults,
-        href=reverse("run", args=[run.pk]),
-        link="See how the run stands",
+        way=Way(reverse("run", args=[run.pk]), "See how the run stands"),
     )
 
 
@@ -106,11 +106,11 @@ class RunPage:
     run: Run
     sees_all: bool
     can_cancel: bool
-    questions: list[tuple[Any, Any]]
-    lines: list[Any]
-    context: Any
-    labels: Any
-    notice: Any
+    questions: list[tuple[Interrupt, Glance]]
+    lines: list[Line]
+    context: Tree | None
+    labels: Tree | None
+    notice: Notice | None
     next_seq: int | None
 
     @classmethod
