@@ -7,7 +7,7 @@ of its interrupts; the last see only those interrupts (contract §11).
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from approvals.models import Approval, Decision, Interrupt
-from approvals.models.grants import decidable_by
+from approvals.models.grants import decidable_by, may_decide
 from approvals.models.interrupt import OPEN_STATES
 from approvals.rules.answering import Right
 from approvals.rules.people import Stakes
@@ -49,11 +49,23 @@ def visible_interrupt(user: User, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id, where this person may look at it."""
     if not is_id(interrupt_id):
         return None
-    return (
-        visible_interrupts(user)
-        .select_related("run__owner", "run__agent", "policy", "decision")
-        .filter(pk=interrupt_id)
+    row = (
+        Interrupt.objects.select_related("run__owner", "run__agent", "policy", "decision")
+        .filter(tenant_id=user.tenant_id, pk=interrupt_id)
         .first()
+    )
+    return row if row is not None and _may_look(user, row) else None
+
+
+def _may_look(user: User, row: Interrupt) -> bool:
+    """`visible_interrupts` for one loaded row of the tenant; every page of a question asks it."""
+    decision: Decision | None = getattr(row, "decision", None)
+    return (
+        user.role in SEE_ALL
+        or user.pk in (row.run.owner_id, row.run.agent.responsible_id)
+        or may_decide(row.pk, user.pk)
+        or (decision is not None and decision.by_id == user.public_id)
+        or Approval.objects.filter(interrupt=row, user=user).exists()
     )
 
 
@@ -86,11 +98,10 @@ def right_to_answer(user: User, interrupt: Interrupt) -> Right:
 
     For what a page offers; the command reads it again under the lock.
     """
-    mine = Interrupt.objects.filter(pk=interrupt.pk)
     return Right(
         person=people(user.tenant_id, [user.pk])[user.pk],
         stakes=Stakes(interrupt.run.owner_id, interrupt.run.agent.responsible_id),
-        has_permission=decidable_by(mine, user.pk).exists(),
+        has_permission=may_decide(interrupt.pk, user.pk),
     )
 
 

@@ -121,17 +121,27 @@ def grant(interrupts: Iterable[tuple[str, Approvers]]) -> None:
 
 
 def _granted_to(user_id: int, interrupt: OuterRef) -> Q:
+    """Whether a row of the outer query is granted, looked up row by row.
+
+    `content_object__gte` repeats what the equality says already: because of it PostgreSQL cannot
+    read every grant there is into a hash table, which it believes to be faster and which grows
+    with all that was ever asked.
+    """
     memberships = User.groups.through.objects.filter(user_id=user_id).values("group_id")
     return Q(
         Exists(
             InterruptUserObjectPermission.objects.filter(
-                content_object=interrupt, user_id=user_id, permission_id=permission_id()
+                content_object=interrupt,
+                content_object__gte=interrupt,
+                user_id=user_id,
+                permission_id=permission_id(),
             )
         )
     ) | Q(
         Exists(
             InterruptGroupObjectPermission.objects.filter(
                 content_object=interrupt,
+                content_object__gte=interrupt,
                 group_id__in=memberships,
                 permission_id=permission_id(),
             )
