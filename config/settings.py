@@ -10,12 +10,22 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from config.database import data_dir, databases
-from config.env import Env
+from config.env import Env, Rate
 from config.secret_key import secret_key
 from placet.protocol.limits import BODY_BYTES
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ENV = Env(os.environ)
+
+
+def login_limits(rate: Rate | None) -> dict[str, str] | bool:
+    """allauth's limits of failed sign-ins: for one name, and five times that for one address."""
+    if rate is None:
+        return False
+    span = f"{rate.period_s}s"
+    return {"login_failed": f"{rate.count}/{span}/key,{5 * rate.count}/{span}/ip"}
+
+
 COMMAND = sys.argv[1] if len(sys.argv) > 1 and sys.argv[0].endswith("manage.py") else ""
 
 DEBUG = False
@@ -29,7 +39,7 @@ ALLOWED_HOSTS = list(
 CSRF_TRUSTED_ORIGINS = [f"{BASE.scheme}://{BASE.netloc}"]
 
 PLACET_RATE_AGENT = ENV.rate("PLACET_RATE_AGENT", "600/m")
-PLACET_RATE_LOGIN = ENV.text("PLACET_RATE_LOGIN", "10/m/ip,5/5m/key")
+PLACET_RATE_LOGIN = ENV.rate("PLACET_RATE_LOGIN", "10/5m")
 PLACET_MAX_PENDING_RUN = ENV.integer("PLACET_MAX_PENDING_RUN", 200, low=0, high=1_000_000)
 PLACET_MAX_PENDING_AGENT = ENV.integer("PLACET_MAX_PENDING_AGENT", 2000, low=0, high=1_000_000)
 
@@ -120,7 +130,7 @@ ACCOUNT_PRESERVE_USERNAME_CASING = True
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login_failed": PLACET_RATE_LOGIN} if PLACET_RATE_LOGIN != "0" else False
+ACCOUNT_RATE_LIMITS = login_limits(PLACET_RATE_LOGIN)
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True

@@ -1,12 +1,12 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from approvals.sweeping import sweep
+from identity.management.reporting import ReportingCommand
 
 
-class Command(BaseCommand):
+class Command(ReportingCommand):
     help = "Settle what is past its deadline, once; the worker does so every second."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"Settled {sweep()} runs.")
+        settled = sweep()
+        self.report(options, f"Settled {settled} runs.", settled=settled)
