@@ -14,7 +14,7 @@ from django.db import transaction
 from approvals.models.content import NewQuestion, stored_schema
 from approvals.models.decision import Decision, Outcome
 from approvals.models.grants import Approvers, grant
-from approvals.models.interrupt import OPEN_STATES, Interrupt, wait_summary
+from approvals.models.interrupt import Interrupt, count_open, wait_summary
 from approvals.models.policy import PolicyVersion
 from approvals.rules.asking import Asking, asking, expires_in_s, offered_decisions
 from approvals.rules.people import Stakes, places, places_filled
@@ -109,13 +109,7 @@ class Plan:
     def of(cls, turn: Turn, questions: Sequence[NewQuestion], *, agent: Agent) -> "Plan":
         """Read what the questions meet, and match the new ones to the policy in force."""
         call_ids = [question.call_id for question in questions]
-        rows = (
-            Interrupt.objects.select_for_update(of=("self",))
-            .select_related("policy", "decision")
-            .filter(run_id=turn.run.pk, is_latest=True, call_id__in=call_ids)
-            .order_by("pk")
-        )
-        latest = {row.call_id: row for row in rows}
+        latest = Interrupt.latest_of(turn, call_ids)
         plan = cls(turn, agent, [])
         for question in questions:
             plan._add(question, latest.get(question.call_id))
@@ -189,12 +183,14 @@ class Plan:
         run, agent = self.turn.run, self.agent
         coming = sum(1 for step in self._new if step.rule and step.rule.clauses)
         leaving = sum(1 for step in self._new if step.what is Asking.REPLACE)
-        open_now = Interrupt.objects.filter(state__in=OPEN_STATES)
+        if coming <= leaving:
+            return None
+        of_run, of_agent = count_open(run_id=run.pk, agent_id=agent.pk)
         for what, most, count in (
-            ("run", settings.PLACET_MAX_PENDING_RUN, open_now.filter(run_id=run.pk)),
-            ("agent", settings.PLACET_MAX_PENDING_AGENT, open_now.filter(run__agent=agent)),
+            ("run", settings.PLACET_MAX_PENDING_RUN, of_run),
+            ("agent", settings.PLACET_MAX_PENDING_AGENT, of_agent),
         ):
-            if coming > leaving and most and count.count() + coming - leaving > most:
+            if most and count + coming - leaving > most:
                 return Refusal(
                     code=RefusalCode.RATE_LIMITED,
                     detail=f"At most {most} questions of one {what} may wait at a time.",

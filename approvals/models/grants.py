@@ -17,7 +17,7 @@ from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 from approvals.rules.people import Stakes
 from approvals.rules.policy import Rule
-from identity.models import Group, User
+from identity.models import User
 from runs.rows import insert
 
 if TYPE_CHECKING:
@@ -54,6 +54,20 @@ def permission_id() -> int:
     return Permission.objects.get(content_type__app_label="approvals", codename=CODENAME).pk
 
 
+NAMED_GROUPS = """
+SELECT auth_group_id FROM identity_group
+WHERE tenant_id = %(tenant)s
+  AND (NOT is_role AND name = ANY(%(groups)s) OR is_role AND name = ANY(%(roles)s))
+"""
+
+CANDIDATES = """
+SELECT id FROM identity_user
+WHERE is_active AND (id = ANY(%(users)s) OR id IN (
+    SELECT user_id FROM identity_user_groups WHERE group_id = ANY(%(groups)s)))
+ORDER BY id LIMIT %(limit)s
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Approvers:
     """The people and the groups that a rule's clauses name in one tenant."""
@@ -84,17 +98,22 @@ class Approvers:
             users.add(stakes.responsible_id)
         if not rule.owner_counts:
             users -= {stakes.owner_id, stakes.responsible_id}
-        groups = Group.objects.filter(tenant_id=tenant_id).filter(
-            Q(is_role=False, name__in=names["groups"]) | Q(is_role=True, name__in=names["roles"])
-        )
-        return cls(frozenset(users), frozenset(groups.values_list("auth_group_id", flat=True)))
+        named: dict[str, int | list[str]] = {
+            "tenant": tenant_id,
+            "groups": sorted(names["groups"]),
+            "roles": sorted(names["roles"]),
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(NAMED_GROUPS, named)
+            groups = frozenset(group_id for (group_id,) in cursor.fetchall())
+        return cls(frozenset(users), groups)
 
     def candidate_ids(self, limit: int) -> list[int]:
         """Ids of active people among these, at most so many."""
-        chosen = User.objects.filter(
-            Q(pk__in=self.user_ids) | Q(groups__in=self.group_ids), is_active=True
-        )
-        return list(chosen.order_by("pk").distinct().values_list("pk", flat=True)[:limit])
+        users, groups = sorted(self.user_ids), sorted(self.group_ids)
+        with connection.cursor() as cursor:
+            cursor.execute(CANDIDATES, {"users": users, "groups": groups, "limit": limit})
+            return [user_id for (user_id,) in cursor.fetchall()]
 
 
 def grant(interrupts: Iterable[tuple[str, Approvers]]) -> None:

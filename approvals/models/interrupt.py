@@ -31,6 +31,15 @@ DUE = f"""
 SELECT 1 FROM approvals_interrupt WHERE run_id = %s AND {IS_OPEN} AND expires_at <= %s LIMIT 1
 """
 
+ASKED_BEFORE = """
+SELECT 1 FROM approvals_interrupt WHERE run_id = %s AND is_latest AND call_id = ANY(%s) LIMIT 1
+"""
+
+COUNT_OPEN = f"""
+SELECT count(*) FILTER (WHERE run_id = %(run)s), count(*) FROM approvals_interrupt
+WHERE {IS_OPEN} AND run_id IN (SELECT id FROM runs_run WHERE agent_id = %(agent)s)
+"""
+
 SUMMARY = f"""
 SELECT count(*) FILTER (WHERE {IS_OPEN}),
        count(*) FILTER (WHERE state = '{InterruptState.EXPIRED}' AND is_latest) > 0
@@ -101,6 +110,24 @@ class Interrupt(Content):
         """The row, locked; the caller holds its run's lock already."""
         rows = cls.objects.select_for_update(of=("self",)).select_related("policy")
         return rows.get(pk=interrupt_id)
+
+    @classmethod
+    def latest_of(cls, turn: Turn, call_ids: Sequence[str]) -> "dict[str, Interrupt]":
+        """The last attempts of these call_ids in the run, locked, with policy and decision.
+
+        Mostly there is none yet, which is cheaper to see than to read.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(ASKED_BEFORE, [turn.run.pk, list(call_ids)])
+            if cursor.fetchone() is None:
+                return {}
+        rows = (
+            cls.objects.select_for_update(of=("self",))
+            .select_related("policy", "decision")
+            .filter(run_id=turn.run.pk, is_latest=True, call_id__in=call_ids)
+            .order_by("pk")
+        )
+        return {row.call_id: row for row in rows}
 
     def approved_by(self) -> list[int]:
         """The ids of those who approved before; where one is enough, the first one ended it."""
@@ -239,6 +266,14 @@ def wait_summary(turn: Turn) -> WaitSummary:
         cursor.execute(SUMMARY, [turn.run.pk, turn.run.revision])
         is_open, has_expired = cursor.fetchone()
     return WaitSummary(open=is_open, last_expired=has_expired)
+
+
+def count_open(*, run_id: str, agent_id: int) -> tuple[int, int]:
+    """How many questions are open in a run, and in all runs of its agent."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_OPEN, {"run": run_id, "agent": agent_id})
+        of_run, of_agent = cursor.fetchone()
+    return of_run, of_agent
 
 
 class InterruptWaits:
