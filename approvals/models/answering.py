@@ -81,7 +81,12 @@ class Ballot:
         """The first reason why this answer does not count, edits and responses checked last."""
         question = self.interrupt.as_question(list(self.voters))
         refusal = judge(
-            question, self.turn.facts, answer, right=self.right, rule=self.interrupt.rule
+            question,
+            self.turn.facts,
+            answer,
+            right=self.right,
+            rule=self.interrupt.rule,
+            edited=self._edited_rule(answer),
         )
         if refusal is not None:
             return refusal
@@ -166,17 +171,18 @@ class Ballot:
             return asked
         if asked == interrupt.asked:
             return self._approve(answer, asked=asked)
-        edited = {**interrupt.content, "args": answer.args}
-        rule = rule_for(interrupt.rules, edited).for_kind(InterruptKind(interrupt.kind))
-        if rule.deny:
-            return Refusal(
-                code=RefusalCode.TOOL_NOT_ALLOWED,
-                detail=f"With these arguments the rule “{rule.id}” forbids the call.",
-                current={"rule": rule.id},
-            )
+        rule = self._edited_rule(answer)
+        assert rule is not None
         if rule.id == interrupt.policy_rule and interrupt.required == 1:
             return self._approve(answer, asked=asked)
         return self._ask_anew(answer, asked, rule)
+
+    def _edited_rule(self, answer: Answer) -> Rule | None:
+        """The rule that edited arguments fall under, of the version that binds the question."""
+        if answer.decision is not DecisionKind.EDIT or not isinstance(answer.args, dict):
+            return None
+        edited = {**self.interrupt.content, "args": answer.args}
+        return rule_for(self.interrupt.rules, edited).for_kind(InterruptKind(self.interrupt.kind))
 
     def _ask_anew(self, answer: Answer, asked: str, rule: Rule) -> Interrupt | Refusal:
         """Make the next attempt with the edited arguments, under the rule that they fall under.

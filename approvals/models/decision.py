@@ -170,7 +170,8 @@ class Decision(models.Model):
         interrupt.state = InterruptState.DECIDED.value
         interrupt.ended_at = turn.now
         interrupt.ended_by = outcome.by.name
-        interrupt.approvals_so_far = len(outcome.approved_by)
+        if outcome.approved_by:  # a rejection leaves on record what had been approved before it
+            interrupt.approvals_so_far = len(outcome.approved_by)
         update(interrupt, "state", "ended_at", "ended_by", "approvals_so_far")
         turn.note(decision.as_event(interrupt, before, by=outcome.by, revision=turn.run.revision))
         return decision

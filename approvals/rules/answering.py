@@ -83,15 +83,26 @@ class Right:
 
 
 def judge(
-    question: Question, run: RunFacts, answer: Answer, *, right: Right, rule: Rule
+    question: Question,
+    run: RunFacts,
+    answer: Answer,
+    *,
+    right: Right,
+    rule: Rule,
+    edited: Rule | None = None,
 ) -> Refusal | None:
-    """The first reason why this answer does not count, or None."""
+    """The first reason why this answer does not count, or None.
+
+    `edited` is the rule that edited arguments fall under.
+    """
     return (
         _no_right(answer.decision, right, rule)
         or has_ended(question)
         or transitions.closed(run)
         or transitions.unknown(run)
         or _stale(question, run, answer)
+        or _not_shown(question, answer, right)
+        or _forbidden(edited)
         or _not_offered(question, answer, right)
         or _incomplete(answer, rule)
     )
@@ -132,7 +143,7 @@ def _stale(question: Question, run: RunFacts, answer: Answer) -> Refusal | None:
     return None
 
 
-def _not_offered(question: Question, answer: Answer, right: Right) -> Refusal | None:
+def _not_shown(question: Question, answer: Answer, right: Right) -> Refusal | None:
     expected = Shown(
         user_id=right.person.id,
         interrupt_id=question.id,
@@ -141,6 +152,20 @@ def _not_offered(question: Question, answer: Answer, right: Right) -> Refusal | 
     )
     if answer.shown != expected:
         return Refusal(code=RefusalCode.NOT_SHOWN)
+    return None
+
+
+def _forbidden(edited: Rule | None) -> Refusal | None:
+    if edited is None or not edited.deny:
+        return None
+    return Refusal(
+        code=RefusalCode.TOOL_NOT_ALLOWED,
+        detail=f"With these arguments the rule “{edited.id}” forbids the call.",
+        current={"rule": edited.id},
+    )
+
+
+def _not_offered(question: Question, answer: Answer, right: Right) -> Refusal | None:
     if answer.decision not in question.allowed_decisions:
         return Refusal(
             code=RefusalCode.DECISION_NOT_ALLOWED,
