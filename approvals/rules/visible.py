@@ -202,6 +202,7 @@ _LIKE_ASCII = frozenset("⁄∕⧸‐‑‒−˗꞉∶ǀ∣ɑɡıȷ․‚")
 def _imitating(text: str) -> frozenset[int]:
     """Places of letters that imitate ASCII: compatibility forms, and other scripts among Latin."""
     places = {place for place, char in enumerate(text) if _is_like_ascii(char)}
+    is_posing = _is_posing(text)
     for word in _WORD.finditer(text):
         foreign = [
             place
@@ -209,7 +210,7 @@ def _imitating(text: str) -> frozenset[int]:
             if not text[place].isascii() and _script(text[place]) in _IMITATING_SCRIPTS
         ]
         is_mixed = any(_script(char) == "LATIN" for char in word.group())
-        if is_mixed or (foreign and len(foreign) == len(word.group()) and _is_posing(text)):
+        if is_mixed or (is_posing and len(foreign) == len(word.group())):
             places.update(foreign)
     return frozenset(places)
 

@@ -47,7 +47,7 @@ class Panel:
 
 def panel(refusal: Refusal, interrupt: Interrupt, user: User, *, is_open: bool) -> Panel:
     """The panel of this refusal, for a question as it stands after it."""
-    way = Way("#answer", "Back to your answer") if is_open else _inbox()
+    way = _onward(refusal) if is_open else _inbox()
     said = Panel(code=refusal.code, title=refusal.code.sentence, way=way)
     match refusal.code:
         case RefusalCode.SUPERSEDED:
@@ -60,11 +60,20 @@ def panel(refusal: Refusal, interrupt: Interrupt, user: User, *, is_open: bool) 
             to_run = Way(reverse("run", args=[interrupt.run_id]), "Open the run")
             return replace(said, at=interrupt.run.updated_at, way=to_run)
         case RefusalCode.STALE_REVISION | RefusalCode.DIGEST_MISMATCH | RefusalCode.NOT_SHOWN:
-            text = "Below is what is asked now. Read it, and answer that."
-            asked = Way("#asked", "Read what is asked now") if is_open else way
-            return replace(said, text=text, way=asked)
+            return replace(said, text="This page shows what is asked now.")
         case _:
             return replace(said, text=refusal.detail, faults=refusal.faults)
+
+
+def _onward(refusal: Refusal) -> Way:
+    """Where an open question's form has to be looked at again."""
+    match refusal.code:
+        case RefusalCode.REASON_REQUIRED:
+            return Way("#reason", "Write the reason")
+        case RefusalCode.INVALID_EDIT | RefusalCode.INVALID_JSON:
+            return Way("#answer", "Correct your answer")
+        case _:
+            return Way("#asked", "Read what is asked now")
 
 
 def _superseded(said: Panel, interrupt: Interrupt, user: User) -> Panel:

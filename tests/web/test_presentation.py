@@ -268,3 +268,11 @@ def test_the_edit_box_is_in_lines_and_in_canonical_order() -> None:
         '  "€": {}',
         "}",
     ]
+
+
+def test_a_long_text_takes_time_in_proportion() -> None:
+    """H-40: no text makes a page slow by its shape."""
+    text = "ж а" * 40_000
+
+    assert len(visible(text)) > 0
+    assert shown(visible("ж а")) == "ж а"
