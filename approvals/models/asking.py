@@ -183,13 +183,14 @@ class Plan:
         run, agent = self.turn.run, self.agent
         coming = sum(1 for step in self._new if step.rule and step.rule.clauses)
         leaving = sum(1 for step in self._new if step.what is Asking.REPLACE)
-        if coming <= leaving:
+        most_of_run, most_of_agent = (
+            settings.PLACET_MAX_PENDING_RUN,
+            settings.PLACET_MAX_PENDING_AGENT,
+        )
+        if coming <= leaving or not (most_of_run or most_of_agent):
             return None
         of_run, of_agent = count_open(run_id=run.pk, agent_id=agent.pk)
-        for what, most, count in (
-            ("run", settings.PLACET_MAX_PENDING_RUN, of_run),
-            ("agent", settings.PLACET_MAX_PENDING_AGENT, of_agent),
-        ):
+        for what, most, count in (("run", most_of_run, of_run), ("agent", most_of_agent, of_agent)):
             if most and count + coming - leaving > most:
                 return Refusal(
                     code=RefusalCode.RATE_LIMITED,
