@@ -1,0 +1,351 @@
+"""A second, small telling of contract §3 in plain Python, against which the product is held.
+
+It shares no code with the product. Time is told, not read: a question or an approval is *due*
+when the test says that its instant has passed, and every command settles first what is due.
+Policy and people are fixed, so that who may answer what can be written down as sets of names.
+"""
+
+from dataclasses import dataclass, field
+
+Args = dict[str, object]
+OPEN = "PENDING"
+TERMINAL = ("DONE", "CANCELLED")
+STAKES = {"alice", "bob"}
+"""The owner of every run and the agent's responsible user."""
+
+POLICY = [
+    {
+        "id": "never",
+        "tools": ["pay"],
+        "when": {"properties": {"args": {"properties": {"amount": {"const": 666}}}}},
+        "deny": True,
+    },
+    {
+        "id": "free",
+        "tools": ["pay"],
+        "when": {"properties": {"args": {"properties": {"amount": {"const": 0}}}}},
+        "approvals": [],
+    },
+    {
+        "id": "two",
+        "tools": ["pay"],
+        "when": {"properties": {"args": {"properties": {"amount": {"minimum": 1000}}}}},
+        "approvals": [{"from": {"roles": ["reviewer"]}, "count": 2}],
+        "owner_counts": False,
+    },
+    {
+        "id": "pair",
+        "tools": ["wire"],
+        "approvals": [{"from": {"owner": True}}, {"from": {"groups": ["finance"]}}],
+    },
+    {"id": "strict", "tools": ["mail*"], "reason_required": True},
+]
+ASKED_BY_DEFAULT = frozenset({"alice", "bob", "rae", "rob"})
+ASKED = {
+    "default": ASKED_BY_DEFAULT,
+    "strict": ASKED_BY_DEFAULT,
+    "two": frozenset({"rae", "rob"}),
+    "pair": frozenset({"alice", "rae"}),
+}
+REQUIRED = {"default": 1, "strict": 1, "two": 2, "pair": 2}
+
+
+def rule_of(tool: str, args: Args) -> str:
+    """The first rule of the policy that is about this call."""
+    amount = args["amount"]
+    if tool == "pay" and amount == 666:
+        return "never"
+    if tool == "pay" and amount == 0:
+        return "free"
+    if tool == "pay" and isinstance(amount, int) and amount >= 1000:
+        return "two"
+    return {"wire": "pair", "mail.send": "strict"}.get(tool, "default")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question as the agent writes it."""
+
+    call_id: str
+    kind: str
+    tool: str
+    amount: int
+    has_schema: bool
+    allowed: frozenset[str] | None
+
+    @property
+    def args(self) -> Args:
+        return {"amount": self.amount}
+
+    @property
+    def rule(self) -> str:
+        return rule_of(self.tool, self.args)
+
+    def offered(self) -> set[str]:
+        """The answers that people are offered."""
+        if self.kind == "question":
+            found = {"respond", "reject"}
+        else:
+            found = {"approve", "reject"} | ({"edit"} if self.has_schema else set())
+            found |= {"respond"} if self.allowed and "respond" in self.allowed else set()
+        return found if self.allowed is None else found & self.allowed
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What a person posts, with what is true of it instead of the bytes."""
+
+    user: str
+    decision: str
+    is_current: bool = True
+    """The revision is the one the run has when this is posted."""
+    is_digest_right: bool = True
+    view: str = "own"
+    """Whose page of which question proves the showing; "own" is the right one."""
+    reason: str = ""
+    args: object = None
+    response: str | None = None
+
+
+@dataclass
+class Question:
+    """One attempt."""
+
+    name: str
+    ask: Ask
+    args: Args
+    requested: Args
+    attempt: int
+    round: int
+    rule: str
+    state: str = OPEN
+    approved_by: list[str] = field(default_factory=list)
+    decision: tuple[str, str, object] | None = None
+    """Kind, by whom, and the approved args or the response."""
+    superseded_by: str | None = None
+    is_due: bool = False
+    is_valid: bool = True
+
+    @property
+    def asked_people(self) -> frozenset[str]:
+        """Who may approve; of a rule that asks nobody only a question is put to the default."""
+        if self.rule == "free" and self.ask.kind == "approval":
+            return frozenset()
+        return ASKED.get(self.rule, ASKED_BY_DEFAULT)
+
+    @property
+    def required(self) -> int:
+        if self.rule == "free":
+            return 0 if self.ask.kind == "approval" else 1
+        return REQUIRED[self.rule]
+
+    @property
+    def is_unused_approval(self) -> bool:
+        return self.decision is not None and self.decision[0] in ("approve", "edit")
+
+
+@dataclass
+class Run:
+    """One run with all its attempts, oldest first."""
+
+    name: str
+    parent: "Run | None" = None
+    state: str = "READY"
+    revision: int = 0
+    outcome: str | None = None
+    questions: list[Question] = field(default_factory=list)
+    children: list["Run"] = field(default_factory=list)
+
+    def last(self, call_id: str) -> Question | None:
+        return next((q for q in reversed(self.questions) if q.ask.call_id == call_id), None)
+
+    def is_last(self, question: Question) -> bool:
+        return self.last(question.ask.call_id) is question
+
+    def move(self, state: str) -> None:
+        self.state, self.revision = state, self.revision + 1
+
+    def settle(self) -> None:
+        """Let the deadlines that have passed take effect."""
+        due = [q for q in self.questions if q.state == OPEN and q.is_due]
+        for question in due:
+            question.state = "EXPIRED"
+        if due:
+            self.rest()
+
+    def rest(self) -> None:
+        """Go on where nothing of the round is open any more."""
+        mine = [q for q in self.questions if q.round == self.revision]
+        if self.state != "WAIT_USER" or any(q.state == OPEN for q in mine):
+            return
+        is_expired = any(q.state == "EXPIRED" and self.is_last(q) for q in mine)
+        self.move("EXPIRED" if is_expired else "READY")
+
+    def begin_child(self, name: str) -> "Run | str":
+        self.settle()
+        if self.state in TERMINAL:
+            return "run_closed"
+        child = Run(name, parent=self)
+        self.children.append(child)
+        return child
+
+    def ask(self, asks: list[Ask], expected: int | None, name: str) -> list[Question] | str:
+        """The questions that answer the request; new ones have names made from `name`."""
+        self.settle()
+        plans = [(ask, self.last(ask.call_id)) for ask in asks]
+        is_new = [not (last and self._answers(last, ask)) for ask, last in plans]
+        if any(is_new):
+            if self.state in TERMINAL:
+                return "run_closed"
+            if expected is not None and expected != self.revision:
+                return "stale_revision"
+            if any(new and ask.rule == "never" for new, ask in zip(is_new, asks, strict=True)):
+                return "tool_not_allowed"
+        fresh = [
+            Question(f"{name}.{place}", ask, ask.args, ask.args, 0, 0, ask.rule)
+            for place, ask in enumerate(asks)
+        ]
+        if self.state != "WAIT_USER" and any(
+            new and question.required for new, question in zip(is_new, fresh, strict=True)
+        ):
+            self.move("WAIT_USER")
+        found = []
+        for (_, last), new, question in zip(plans, is_new, fresh, strict=True):
+            if new:
+                self._follow(last, question)
+            found.append(question if new else last)
+        self.rest()
+        return [question for question in found if question]
+
+    def _answers(self, last: Question, ask: Ask) -> bool:
+        is_same = (last.ask.kind, last.ask.tool, last.requested) == (ask.kind, ask.tool, ask.args)
+        if last.state == OPEN:
+            return is_same
+        if last.state != "DECIDED":
+            return False
+        return is_same and (last.is_valid or not last.is_unused_approval)
+
+    def _follow(self, last: Question | None, new: Question) -> None:
+        new.attempt = last.attempt + 1 if last else 1
+        new.round = self.revision
+        if last and last.state == OPEN:
+            last.state, last.superseded_by = "SUPERSEDED", new.name
+        elif last and last.state == "DECIDED" and last.is_unused_approval and last.is_valid:
+            last.superseded_by = new.name
+        self.questions.append(new)
+        if not new.required:
+            new.state, new.decision = "DECIDED", ("approve", new.rule, new.args)
+
+    def cancel_question(self, question: Question) -> str | None:
+        self.settle()
+        if question.state == "CANCELLED":
+            return None
+        if question.state != OPEN:
+            return ended(question)
+        question.state = "CANCELLED"
+        self.rest()
+        return None
+
+    def cancel(self) -> str | None:
+        self.settle()
+        if self.state in TERMINAL:
+            return None if self.state == "CANCELLED" else "run_closed"
+        for question in self.questions:
+            if question.state == OPEN:
+                question.state = "CANCELLED"
+        self.move("CANCELLED")
+        for child in self.children:
+            if child.state not in TERMINAL:
+                child.cancel()
+        return None
+
+    def finish(self, outcome: str) -> str | None:
+        self.settle()
+        if self.state == "DONE" and self.outcome == outcome:
+            return None
+        if self.state in TERMINAL:
+            return "run_closed"
+        if self.state == "WAIT_USER":
+            return "wrong_state"
+        self.move("DONE")
+        self.outcome = outcome
+        return None
+
+    def answer(self, question: Question, posted: Posted, name: str) -> str | None:
+        """The code of the refusal, or None where the answer counts; `name` is for an attempt."""
+        self.settle()
+        if refusal := self._refusal(question, posted):
+            return refusal
+        args = question.args if posted.decision == "approve" else posted.args
+        if posted.decision == "reject":
+            self._decide(question, ("reject", posted.user, None))
+        elif posted.decision == "respond":
+            self._decide(question, ("respond", posted.user, posted.response))
+        elif args == question.args:
+            self._approve(question, posted.user)
+        else:
+            assert isinstance(args, dict)
+            self._edit(question, posted.user, args, name)
+        self.rest()
+        return None
+
+    def _refusal(self, question: Question, posted: Posted) -> str | None:  # noqa: PLR0911
+        is_asked = posted.user in question.asked_people
+        if not is_asked and not (posted.user in STAKES and posted.decision == "reject"):
+            return "self_approval" if posted.user in STAKES else "not_permitted"
+        if question.state != OPEN:
+            return ended(question)
+        if not posted.is_current:
+            return "stale_revision"
+        if not posted.is_digest_right:
+            return "digest_mismatch"
+        if posted.view != "own":
+            return "not_shown"
+        edited = posted.args if posted.decision == "edit" else None
+        if isinstance(edited, dict) and rule_of(question.ask.tool, edited) == "never":
+            return "tool_not_allowed"
+        if posted.decision not in question.ask.offered():
+            return "decision_not_allowed"
+        if posted.decision in ("approve", "edit") and posted.user in question.approved_by:
+            return "duplicate_approver"
+        if (posted.decision == "reject" or question.rule == "strict") and not posted.reason.strip():
+            return "reason_required"
+        if posted.decision == "edit" and not is_valid_edit(edited):
+            return "invalid_edit"
+        if posted.decision == "approve" and posted.args not in (None, question.args):
+            return "invalid_edit"
+        if posted.decision == "respond" and not posted.response:
+            return "invalid_edit"
+        return None
+
+    def _decide(self, question: Question, decision: tuple[str, str, object]) -> None:
+        question.state, question.decision = "DECIDED", decision
+
+    def _approve(self, question: Question, user: str, args: Args | None = None) -> None:
+        question.approved_by.append(user)
+        if len(question.approved_by) == question.required:
+            is_edit = args is not None
+            self._decide(
+                question,
+                ("edit" if is_edit else "approve", user, args if is_edit else question.args),
+            )
+
+    def _edit(self, question: Question, user: str, args: Args, name: str) -> None:
+        rule = rule_of(question.ask.tool, args)
+        if rule == question.rule and question.required == 1:
+            self._approve(question, user, args)
+            return
+        new = Question(name, question.ask, args, question.requested, 0, 0, rule)
+        self._follow(question, new)
+        if new.state == OPEN and user in new.asked_people:
+            self._approve(new, user)
+
+
+def ended(question: Question) -> str:
+    """The code that tells how a question ended."""
+    return {"DECIDED": "already_decided"}.get(question.state, question.state.lower())
+
+
+def is_valid_edit(args: object) -> bool:
+    """Whether the args schema of the test takes these arguments."""
+    return isinstance(args, dict) and isinstance(args.get("amount"), int) and args["amount"] >= 0
