@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import subprocess
 import sys
+from types import FrameType
 
 import django
 
@@ -25,10 +27,15 @@ def main() -> None:
             quick = ["--quick"] if given.quick else []
             subprocess.run([sys.executable, "-m", "bench", name, *quick], check=True)
         return
+    signal.signal(signal.SIGTERM, _end)  # so that everything started here is stopped
     with database_running() as cluster:
         django.setup()
         measurement = importlib.import_module(f"bench.{given.name}")
         measurement.measure(cluster, is_quick=given.quick)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

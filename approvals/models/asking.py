@@ -7,6 +7,7 @@ a request is carried out or none of it.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.db import transaction
 from approvals.models.content import NewQuestion, stored_schema
 from approvals.models.decision import Decision, Outcome
 from approvals.models.grants import Approvers, grant
-from approvals.models.interrupt import Interrupt, count_open, wait_summary
+from approvals.models.interrupt import Interrupt, open_of_agent, open_of_run, wait_summary
 from approvals.models.policy import PolicyVersion
 from approvals.rules.asking import Asking, asking, expires_in_s, offered_decisions
 from approvals.rules.people import Stakes, places, places_filled
@@ -183,15 +184,11 @@ class Plan:
         run, agent = self.turn.run, self.agent
         coming = sum(1 for step in self._new if step.rule and step.rule.clauses)
         leaving = sum(1 for step in self._new if step.what is Asking.REPLACE)
-        most_of_run, most_of_agent = (
-            settings.PLACET_MAX_PENDING_RUN,
-            settings.PLACET_MAX_PENDING_AGENT,
-        )
-        if coming <= leaving or not (most_of_run or most_of_agent):
-            return None
-        of_run, of_agent = count_open(run_id=run.pk, agent_id=agent.pk)
-        for what, most, count in (("run", most_of_run, of_run), ("agent", most_of_agent, of_agent)):
-            if most and count + coming - leaving > most:
+        for what, most, count in (
+            ("run", settings.PLACET_MAX_PENDING_RUN, partial(open_of_run, run.pk)),
+            ("agent", settings.PLACET_MAX_PENDING_AGENT, partial(open_of_agent, agent)),
+        ):
+            if coming > leaving and most and count() + coming - leaving > most:
                 return Refusal(
                     code=RefusalCode.RATE_LIMITED,
                     detail=f"At most {most} questions of one {what} may wait at a time.",

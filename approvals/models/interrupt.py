@@ -14,6 +14,7 @@ from approvals.rules.answering import Question, has_ended
 from approvals.rules.asking import LastAttempt
 from audit.chain import instant
 from audit.record import Actor, Draft
+from identity.models import Agent
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptState
@@ -35,9 +36,11 @@ ASKED_BEFORE = """
 SELECT 1 FROM approvals_interrupt WHERE run_id = %s AND is_latest AND call_id = ANY(%s) LIMIT 1
 """
 
-COUNT_OPEN = f"""
-SELECT count(*) FILTER (WHERE run_id = %(run)s), count(*) FROM approvals_interrupt
-WHERE {IS_OPEN} AND run_id IN (SELECT id FROM runs_run WHERE agent_id = %(agent)s)
+OPEN_OF_RUN = f"SELECT count(*) FROM approvals_interrupt WHERE run_id = %s AND {IS_OPEN}"
+
+OPEN_OF_AGENT = f"""
+SELECT count(*) FROM approvals_interrupt
+WHERE tenant_id = %s AND {IS_OPEN} AND run_id IN (SELECT id FROM runs_run WHERE agent_id = %s)
 """
 
 SUMMARY = f"""
@@ -268,12 +271,20 @@ def wait_summary(turn: Turn) -> WaitSummary:
     return WaitSummary(open=is_open, last_expired=has_expired)
 
 
-def count_open(*, run_id: str, agent_id: int) -> tuple[int, int]:
-    """How many questions are open in a run, and in all runs of its agent."""
+def open_of_run(run_id: str) -> int:
+    """How many questions of a run are open."""
     with connection.cursor() as cursor:
-        cursor.execute(COUNT_OPEN, {"run": run_id, "agent": agent_id})
-        of_run, of_agent = cursor.fetchone()
-    return of_run, of_agent
+        cursor.execute(OPEN_OF_RUN, [run_id])
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def open_of_agent(agent: Agent) -> int:
+    """How many questions of all of an agent's runs are open."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN_OF_AGENT, [agent.tenant_id, agent.pk])
+        (count,) = cursor.fetchone()
+    return int(count)
 
 
 class InterruptWaits:
