@@ -1,14 +1,10 @@
-"""The last resort: answers for what no view caught, as a page or as a problem."""
+"""The last resort: pages for what no view caught; `config.problems` tells agents the same."""
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from placet.protocol.refusals import RefusalCode
-from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
-from runs.rules.refusal import Refusal
-
-API = "/api/"
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -42,14 +38,6 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Absent and foreign alike."""
-    if request.path.startswith(API):
-        refusal = Refusal(code=RefusalCode.NOT_FOUND)
-        return HttpResponse(
-            problem_text(refusal),
-            status=404,
-            content_type=MEDIA_TYPE,
-            headers=problem_headers(refusal),
-        )
     return _page(
         request,
         status=404,
