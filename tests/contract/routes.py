@@ -1,0 +1,72 @@
+"""Every route of the server, in the one list that a new route has to be put into.
+
+PUBLIC is the whole list of what somebody without any credentials may reach.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+PUBLIC = {
+    "/login/",
+    "/healthz",
+    "/readyz",
+    "/api/v1/openapi.json",
+    "/api/v1/docs",
+    "/static/css/app.css",
+}
+"""Sign-in, health, the API's documentation, static files."""
+
+PAGES = {
+    "/",
+    "/logout/",
+    "/interrupts/<interrupt_id>/",
+    "/interrupts/<interrupt_id>/decide/",
+    "/interrupts/<interrupt_id>/preview/",
+    "/interrupts/<interrupt_id>/reveal/",
+    "/runs/",
+    "/runs/<run_id>/",
+    "/runs/<run_id>/cancel/",
+    "/audit/",
+    "/audit/export/",
+}
+"""Pages: a session, else the way to the sign-in page."""
+
+AGENTS = {
+    "/api/v1/": "",
+    "/api/v1/runs": "GET POST",
+    "/api/v1/runs/<run_id>": "GET",
+    "/api/v1/runs/<run_id>/interrupts": "POST",
+    "/api/v1/runs/<run_id>/cancel": "POST",
+    "/api/v1/runs/<run_id>/finish": "POST",
+    "/api/v1/interrupts/<interrupt_id>": "GET",
+    "/api/v1/interrupts/<interrupt_id>/cancel": "POST",
+    "/api/v1/me": "GET",
+}
+"""The API for agents: a key, else 401; the methods that each call takes."""
+
+OUTSIDE_DJANGO = {"/static/css/app.css"}
+
+CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def mounted() -> set[str]:
+    """The paths of the whole URL configuration, with the names of their parameters."""
+    return {"/" + CONVERTER.sub(r"<\1>", path) for path in _walk(get_resolver(), "")}
+
+
+def _walk(resolver: URLResolver, prefix: str) -> Iterator[str]:
+    for entry in resolver.url_patterns:
+        path = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from _walk(entry, path)
+        else:
+            assert isinstance(entry, URLPattern)
+            yield path
+
+
+def filled(path: str, **ids: Any) -> str:
+    """The path with these ids in it."""
+    return CONVERTER.sub(lambda found: str(ids[found[1]]), path)
