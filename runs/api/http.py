@@ -34,6 +34,7 @@ from placet.protocol.refusals import Fault, RefusalCode
 from runs.api.docs import PlainDocs
 from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
 from runs.api.rate import Buckets
+from runs.ids import is_id
 from runs.models import IdempotencyRecord
 from runs.rules.refusal import COUNTED_ONLY, Refusal, invalid
 
@@ -167,6 +168,8 @@ def effect(request: HttpRequest, command: Callable[[], Reply]) -> HttpResponse:
     key = _idempotency_key(request)
     if key is None:
         return answer(command())
+    if not _names_something(request):
+        raise not_found()
     agent = request.auth.agent  # type: ignore[attr-defined]
     with transaction.atomic():
         record = IdempotencyRecord.claim(
@@ -187,6 +190,12 @@ def effect(request: HttpRequest, command: Callable[[], Reply]) -> HttpResponse:
             else:
                 record.delete()
     return answer(reply)
+
+
+def _names_something(request: HttpRequest) -> bool:
+    """Whether the ids of the path have the form of ids; under no other path is a key kept."""
+    match = request.resolver_match
+    return match is not None and all(is_id(text) for text in match.kwargs.values())
 
 
 def _idempotency_key(request: HttpRequest) -> str | None:
