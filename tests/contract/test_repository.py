@@ -1,0 +1,40 @@
+"""What the repository promises of itself: import lines, migrations that are whole and go back."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.operations import RunSQL
+from importlinter.cli import lint_imports
+
+OURS = frozenset({"approvals", "audit", "identity", "runs"})
+
+
+def test_every_app_imports_only_to_its_right() -> None:
+    assert lint_imports(no_cache=True) == 0
+
+
+@pytest.mark.django_db
+def test_no_model_waits_for_a_migration() -> None:
+    told = StringIO()
+
+    call_command("makemigrations", check=True, dry_run=True, stdout=told)
+
+    assert told.getvalue() == "No changes detected\n"
+
+
+@pytest.mark.django_db
+def test_every_statement_of_a_migration_has_its_way_back() -> None:
+    loader = MigrationExecutor(connection).loader
+    operations = [
+        (name, operation)
+        for (app, name), migration in loader.disk_migrations.items()
+        if app in OURS
+        for operation in migration.operations
+    ]
+
+    assert operations
+    assert [name for name, operation in operations if not operation.reversible] == []
+    assert all(op.reverse_sql for _, op in operations if isinstance(op, RunSQL))
