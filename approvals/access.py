@@ -16,6 +16,7 @@ from identity.models import Agent, User
 from identity.roles import Role
 from runs.ids import is_id
 from runs.models import Run
+from runs.rows import found
 
 SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
 
@@ -49,23 +50,20 @@ def visible_interrupt(user: User, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id, where this person may look at it."""
     if not is_id(interrupt_id):
         return None
-    row = (
-        Interrupt.objects.select_related("run__owner", "run__agent", "policy", "decision")
-        .filter(tenant_id=user.tenant_id, pk=interrupt_id)
-        .first()
-    )
-    return row if row is not None and _may_look(user, row) else None
+    row = found(Interrupt, interrupt_id)
+    if row is None or row.tenant_id != user.tenant_id or not _may_look(user, row):
+        return None
+    return row
 
 
 def _may_look(user: User, row: Interrupt) -> bool:
-    """`visible_interrupts` for one loaded row of the tenant; every page of a question asks it."""
-    decision: Decision | None = getattr(row, "decision", None)
+    """`visible_interrupts` for one row of the tenant, what is likeliest and cheapest first."""
     return (
         user.role in SEE_ALL
-        or user.pk in (row.run.owner_id, row.run.agent.responsible_id)
         or may_decide(row.pk, user.pk)
-        or (decision is not None and decision.by_id == user.public_id)
+        or user.pk in (row.run.owner_id, row.run.agent.responsible_id)
         or Approval.objects.filter(interrupt=row, user=user).exists()
+        or Decision.objects.filter(interrupt=row, by_id=user.public_id).exists()
     )
 
 

@@ -10,6 +10,7 @@ from django.db import connection, models, transaction
 
 from approvals.models.content import Content
 from approvals.models.grants import CODENAME
+from approvals.models.policy import PolicyVersion
 from approvals.rules.answering import Question, has_ended
 from approvals.rules.asking import LastAttempt
 from audit.chain import instant
@@ -20,7 +21,7 @@ from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.models import Turn
 from runs.models.turn import SYSTEM
-from runs.rows import update
+from runs.rows import found, locked, update
 from runs.rules import transitions
 from runs.rules.refusal import Refusal
 from runs.rules.transitions import WaitSummary
@@ -110,9 +111,11 @@ class Interrupt(Content):
 
     @classmethod
     def locked(cls, interrupt_id: str) -> "Interrupt":
-        """The row, locked; the caller holds its run's lock already."""
-        rows = cls.objects.select_for_update(of=("self",)).select_related("policy")
-        return rows.get(pk=interrupt_id)
+        """The row with its policy, locked; the caller holds its run's lock already."""
+        row = locked(cls, interrupt_id)
+        if row.policy_id is not None:
+            row.policy = found(PolicyVersion, row.policy_id)
+        return row
 
     @classmethod
     def latest_of(cls, turn: Turn, call_ids: Sequence[str]) -> "dict[str, Interrupt]":

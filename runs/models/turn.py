@@ -19,7 +19,7 @@ from audit.refusals import flush, note_refusal
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
-from runs.rows import update
+from runs.rows import locked, update
 from runs.rules import transitions
 from runs.rules.refusal import COUNTED_ONLY, Refusal
 from runs.rules.transitions import RunFacts, WaitSummary
@@ -47,8 +47,7 @@ class Turn:
         """Lock the run inside the caller's transaction and settle what is due."""
         from runs.models.run import Run
 
-        run = Run.objects.select_for_update(of=("self",)).get(pk=run_id)
-        return cls.over(run)
+        return cls.over(locked(Run, run_id))
 
     @classmethod
     def over(cls, run: "Run") -> "Turn":
