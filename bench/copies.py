@@ -19,7 +19,7 @@ Database = psycopg.Connection[Any]
 
 def copy_run(database: Database, run_id: str, *, first: int, count: int) -> None:
     """Copy a run so often."""
-    _copy(database, "runs_run", {"id": run_id}, {"id": _id("run_")}, first, count)
+    _copy(database, "runs_run", {"id": run_id}, {"id": _id("run_")}, range(first, first + count))
 
 
 def copy_question(
@@ -46,7 +46,7 @@ def copy_question(
         ("approvals_approval", of_it, refers | _drawn("approvals_approval")),
         ("approvals_decision", of_it, refers | {"id": _id("dec_")}),
     ):
-        _copy(database, table, found, anew, first, count)
+        _copy(database, table, found, anew, range(first, first + count))
 
 
 def _copy(
@@ -54,8 +54,7 @@ def _copy(
     table: str,
     original: Mapping[str, str],
     changed: Mapping[str, Composable],
-    first: int,
-    count: int,
+    numbers: range,
 ) -> None:
     members = SQL(", ").join(
         SQL("{}, {}").format(Literal(name), value) for name, value in changed.items()
@@ -70,8 +69,8 @@ def _copy(
         ).format(
             table=Identifier(table),
             members=members,
-            low=Literal(BASE + first),
-            high=Literal(BASE + first + count - 1),
+            low=Literal(BASE + numbers[0]),
+            high=Literal(BASE + numbers[-1]),
             key=Identifier(key),
             row=Literal(row),
         )

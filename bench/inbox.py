@@ -5,7 +5,6 @@ Its very statements are repeated by pgbench on both databases in turns.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,8 @@ from runs.waiting.notifier import NOTIFIER
 PENDING = 500
 TARGET = 0.7
 CLIENTS = 2
+MOST_SORTED = PAGE_ROWS + 2
+"""A page, one more to know whether it is the last, and one that a sort by group looks ahead."""
 LARGE = "placet_large"
 SOONER_OR_LATER = SQL("now() + interval '1 hour' + (k % 500) * interval '1 minute'")
 
@@ -60,11 +61,10 @@ def measure(cluster: Cluster, *, is_quick: bool) -> None:
         told=f"{counts[0]} and {counts[1]}",
     )
     for dbname, look in looks.items():
-        sorted_rows, summary = _sorts(cluster, dbname, look)
-        report.note(f"plan among {sizes[dbname]}: {summary}")
-        report.at_most(
-            f"rows in the largest sort among {sizes[dbname]}", sorted_rows, PAGE_ROWS + 1
-        )
+        most, plans = _sorts(cluster, dbname, look)
+        for number, steps in enumerate(plans, 1):
+            report.note(f"plan of query {number} among {sizes[dbname]}: {steps}")
+        report.at_most(f"rows in the largest sort among {sizes[dbname]}", most, MOST_SORTED)
     script = cluster.data_dir / "inbox.sql"
     script.write_text(";\n".join(looks[DATABASE]) + ";\n")
     script.chmod(0o644)
@@ -124,18 +124,23 @@ def _look(people: People, dbname: str) -> list[str]:
     return [each.sql for each in sent]
 
 
-def _sorts(cluster: Cluster, dbname: str, look: list[str]) -> tuple[int, str]:
-    """The most rows that any sort of these queries is given, and the kinds of plan nodes."""
-    most, kinds = 0, []
+def _sorts(cluster: Cluster, dbname: str, look: list[str]) -> tuple[int, list[str]]:
+    """The most rows that any sort of these queries is given, and each query's plan in short."""
+    most, plans = 0, []
     with superuser(cluster, dbname) as database:
         for sql in look:
             row = database.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}".encode()).fetchone()
             assert row is not None
             nodes = list(_nodes(row[0][0]["Plan"]))
-            kinds.append(" < ".join(node["Node Type"] for node in nodes))
+            plans.append(" < ".join(_named(node) for node in nodes))
             given = [node["Plans"][0] for node in nodes if "Sort" in node["Node Type"]]
             most = max([most, *(int(each["Actual Rows"] * each["Actual Loops"]) for each in given)])
-    return most, json.dumps(kinds, indent=1)
+    return most, plans
+
+
+def _named(node: dict[str, Any]) -> str:
+    index = node.get("Index Name")
+    return f"{node['Node Type']} ({index})" if index else str(node["Node Type"])
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

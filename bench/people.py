@@ -12,11 +12,16 @@ from approvals.rules.answering import Answer, Shown
 from identity.management.reporting import OPERATOR
 from identity.models import Agent, Tenant, User
 from identity.roles import DEFAULT_SCOPES, Role
+from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptKind
 from runs.models import NewRun, Run
 from runs.rules.refusal import Refusal
 
-PAYMENT = {"vendor_id": "V-2291", "invoice": "INV-88412", "amount_paise": 40_000_000}
+PAYMENT: dict[str, JSONValue] = {
+    "vendor_id": "V-2291",
+    "invoice": "INV-88412",
+    "amount_paise": 40_000_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
