@@ -15,7 +15,6 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import escape_uri_path
-from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.security import HttpBearer
@@ -31,6 +30,7 @@ from placet.protocol.digest import sha256_hex
 from placet.protocol.pointers import pointer
 from placet.protocol.reading import InvalidJSON, JSONValue, read_json
 from placet.protocol.refusals import Fault, RefusalCode
+from runs.api.description import DescribedAPI
 from runs.api.docs import PlainDocs
 from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
 from runs.api.rate import Buckets
@@ -125,7 +125,7 @@ def unreadable(error: InvalidJSON) -> Refusal:
     )
 
 
-api = NinjaAPI(
+api = DescribedAPI(
     title="Placet",
     version="1",
     description=(
