@@ -25,7 +25,7 @@ from placet.protocol.digest import sha256_hex
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptKind, InterruptState
 from runs.ids import new_id
-from runs.models import Turn
+from runs.models import Run, Turn
 from runs.rows import insert, update
 from runs.rules.refusal import Refusal
 
@@ -37,7 +37,7 @@ def decide(interrupt_id: str, run_id: str, *, user: User, answer: Answer) -> Int
     SUPERSEDED where an edit made the next attempt under the rule that it falls under.
     """
     with transaction.atomic():
-        turn = Turn.take(run_id)
+        turn = Run.take(run_id)
         ballot = Ballot.open(turn, Interrupt.locked(interrupt_id), user)
         outcome = ballot.refusal(answer) or ballot.cast(answer)
         if isinstance(outcome, Refusal):

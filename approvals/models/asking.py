@@ -58,7 +58,7 @@ def ask(
     What only gives back changes nothing and is answered in every state of the run.
     """
     with transaction.atomic():
-        turn = Turn.take(run_id)
+        turn = Run.take(run_id)
         plan = Plan.of(turn, questions, agent=agent)
         if refusal := plan.refusal(expected_revision=expected_revision):
             return turn.refuse(

@@ -19,7 +19,7 @@ from identity.models import Agent
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptState
-from runs.models import Turn
+from runs.models import Run, Turn
 from runs.models.turn import SYSTEM
 from runs.rows import found, locked, update
 from runs.rules import transitions
@@ -247,7 +247,7 @@ class Interrupt(Content):
     def cancel(self, *, by: Actor) -> "Interrupt | Refusal":
         """Take the question back; repeating it changes nothing."""
         with transaction.atomic():
-            turn = Turn.take(self.run_id)
+            turn = Run.take(self.run_id)
             row = Interrupt.locked(self.pk)
             if row.state != InterruptState.CANCELLED:
                 if refusal := has_ended(row.as_question()) or transitions.closed(turn.facts):

@@ -6,7 +6,7 @@ from django.db import models, transaction
 
 from approvals.models.interrupt import Interrupt
 from identity.models import User
-from runs.models import Turn
+from runs.models import Run
 
 
 class Showing(models.Model):
@@ -35,7 +35,7 @@ class Showing(models.Model):
         if cls.objects.filter(interrupt=interrupt, user=to, **seen).exists():
             return
         with transaction.atomic():
-            turn = Turn.take(interrupt.run_id)
+            turn = Run.take(interrupt.run_id)
             # Two tabs at once: the run's lock makes the second see the first one's row.
             _, is_first = cls.objects.get_or_create(interrupt=interrupt, user=to, **seen)
             if is_first:

@@ -23,6 +23,7 @@ from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
 from runs.ids import new_id
 from runs.models.turn import Turn
+from runs.rows import locked
 from runs.rules import transitions
 from runs.rules.refusal import Refusal
 from runs.rules.transitions import RunFacts
@@ -129,6 +130,11 @@ class Run(models.Model):
         )
 
     @classmethod
+    def take(cls, run_id: str) -> Turn:
+        """Lock the run in the caller's transaction and settle what is due: how commands begin."""
+        return Turn.over(locked(cls, run_id))
+
+    @classmethod
     def begin(cls, new: NewRun, *, agent: Agent) -> "tuple[Run, bool] | Refusal":
         """A run in READY and True, or the one that this agent's `external_id` names, and False.
 
@@ -165,7 +171,7 @@ class Run(models.Model):
     def _begin(cls, new: NewRun, agent: Agent) -> "tuple[Run, bool] | Refusal":
         by = agent.as_actor()
         if new.parent_id is not None:
-            parent = Turn.take(new.parent_id)
+            parent = cls.take(new.parent_id)
             if refusal := transitions.closed(parent.facts):
                 return parent.refuse(
                     refusal, by=by, command="begin", object_id=new.parent_id, given={}
@@ -208,7 +214,7 @@ class Run(models.Model):
     def finish(self, outcome: RunOutcome, *, by: Actor) -> "Run | Refusal":
         """End this run as its agent says; repeating the same outcome changes nothing."""
         with transaction.atomic():
-            turn = Turn.take(self.pk)
+            turn = Run.take(self.pk)
             match transitions.finish(turn.facts, outcome):
                 case Refusal() as refusal:
                     return turn.refuse(
@@ -228,7 +234,7 @@ class Run(models.Model):
     def cancel(self, *, by: Actor, reason: str | None = None) -> "Run | Refusal":
         """Stop this run and its open children; repeating it changes nothing."""
         with transaction.atomic():
-            turn = Turn.take(self.pk)
+            turn = Run.take(self.pk)
             match transitions.cancel(turn.facts):
                 case Refusal() as refusal:
                     return turn.refuse(
@@ -258,12 +264,12 @@ class Run(models.Model):
     def settle(self) -> None:
         """End what is past its deadline."""
         with transaction.atomic():
-            Turn.take(self.pk).close()
+            Run.take(self.pk).close()
 
     def tell_counted_refusals(self) -> None:
         """Record the counters of repeated refusals whose minute is over."""
         with transaction.atomic():
-            turn = Turn.take(self.pk)
+            turn = Run.take(self.pk)
             turn.flush_refusals()
             turn.close()
 

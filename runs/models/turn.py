@@ -19,7 +19,7 @@ from audit.refusals import flush, note_refusal
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
-from runs.rows import locked, update
+from runs.rows import update
 from runs.rules import transitions
 from runs.rules.refusal import COUNTED_ONLY, Refusal
 from runs.rules.transitions import RunFacts, WaitSummary
@@ -43,15 +43,8 @@ class Turn:
     is_changed: bool = False
 
     @classmethod
-    def take(cls, run_id: str) -> "Turn":
-        """Lock the run inside the caller's transaction and settle what is due."""
-        from runs.models.run import Run
-
-        return cls.over(locked(Run, run_id))
-
-    @classmethod
     def over(cls, run: "Run") -> "Turn":
-        """The turn of a run whose lock the caller holds already."""
+        """The turn of a run whose lock the caller holds: reads the clock, settles what is due."""
         turn = cls(run=run, now=database_now())
         if summary := waits().settle_due(turn):
             turn.rest(summary)

@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from placet.protocol.refusals import RefusalCode
-from placet.protocol.states import DecisionKind, InterruptState, RunState
-from runs.rules.transitions import RunFacts
 
 from approvals.rules.answering import Answer, Question, Right, Shown, judge
 from approvals.rules.people import Clause, Stakes
 from approvals.rules.policy import DEFAULT_RULE, Rule
 from identity.person import Person
+from placet.protocol.refusals import RefusalCode
+from placet.protocol.states import DecisionKind, InterruptState, RunState
+from runs.rules.transitions import RunFacts
 
 ALICE, RAE, BOB = 1, 2, 3
 DIGEST = "a" * 64
