@@ -1,6 +1,7 @@
 """Several commands at one instant: threads with connections of their own, let go together."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,6 +46,16 @@ def race(*contenders: Contender, first: int = 0) -> list[Any]:
     if failures:
         raise failures[0]
     return results
+
+
+def later(by_s: float, command: Contender) -> Contender:
+    """The same command, a moment after the barrier, for one that would else always be first."""
+
+    def wait_and_run() -> Any:
+        time.sleep(by_s)
+        return command()
+
+    return wait_and_run
 
 
 def rounds(count: int = ROUNDS) -> Iterator[int]:

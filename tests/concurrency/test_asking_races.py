@@ -16,7 +16,7 @@ from runs.models import NewRun, Run
 from runs.rules.refusal import Refusal
 from tests.approvals.api import AgentHTTP, ask_body
 from tests.cast import Cast, answer, question
-from tests.concurrency.race import race, rounds
+from tests.concurrency.race import later, race, rounds
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -164,7 +164,8 @@ def test_an_agent_is_deactivated_before_it_asks_or_after(cast: Cast) -> None:
         body = ask_body(call_id=f"call-{number}")
 
         (post,) = posting(cast, path, body, Idempotency_Key=f"k{number}")
-        reply, ended = race(post, partial(cast.agent.deactivate, by=OPERATOR), first=number % 2)
+        deactivate = partial(cast.agent.deactivate, by=OPERATOR)
+        reply, ended = race(post, later(number % 10 * 0.005, deactivate), first=number % 2)
 
         assert ended
         assert reply.status_code in (201, 401)

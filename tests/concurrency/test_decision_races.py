@@ -18,7 +18,7 @@ from placet.protocol.states import DecisionKind, InterruptState, RunState
 from runs.models import Run
 from runs.rules.refusal import Refusal
 from tests.cast import Cast, answer, question
-from tests.concurrency.race import race, rounds
+from tests.concurrency.race import later, race, rounds
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -179,7 +179,7 @@ def test_who_is_deactivated_decides_before_that_or_not_at_all(cast: Cast) -> Non
 
         decided, ended = race(
             posts(interrupt, cast.rae),
-            partial(cast.rae.deactivate, by=OPERATOR),
+            later(number % 10 * 0.001, partial(cast.rae.deactivate, by=OPERATOR)),
             first=number % 2,
         )
 
