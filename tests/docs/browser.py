@@ -33,7 +33,7 @@ class Page:
     def form(self, action: str) -> dict[str, str]:
         """The hidden fields of the form that goes to an address with this end."""
         for found in _FORM.finditer(self.text):
-            where = _attribute(found["attributes"], "action") or self.path
+            where = _attribute(found["attributes"], "action").partition("#")[0] or self.path
             if where.endswith(action):
                 fields = _HIDDEN.findall(found["inside"])
                 return {_attribute(tag, "name"): _attribute(tag, "value") for tag in fields}
