@@ -19,7 +19,7 @@ from tests.docs.shell import Shell
 TEXT = text_of("docs/tutorial/first-approval.md")
 STEP = re.compile(
     r"^```(?P<word>sh|json|text)(?: (?P<how>\w+))?\n(?P<block>.*?)^```$"
-    r"|^<!-- test: rae (?P<does>\w+) (?P<what>\w+)(?:: (?P<code>\w+))? -->$",
+    r"|^<!-- test: theo (?P<does>\w+) (?P<what>\w+)(?:: (?P<code>\w+))? -->$",
     re.MULTILINE | re.DOTALL,
 )
 PASSWORD = "correct horse battery"
@@ -50,7 +50,7 @@ def test_the_tutorial_does_what_it_says(folder: Path) -> None:
     with Shell(cwd=ROOT, environment=environment, log=folder / "shell.log") as shell:
         printed = Reader(shell, Browser(site), port).follow(TEXT)
 
-    assert re.fullmatch(r"acme: intact, [0-9]+ events", printed[-1])
+    assert re.fullmatch(r"tutorial: intact, [0-9]+ events", printed[-1])
 
 
 class Reader:
@@ -98,7 +98,7 @@ class Reader:
 
     def _click(self, does: str, what: str, code: str) -> None:
         if not self._is_signed_in:
-            self._browser.sign_in("rae", PASSWORD)
+            self._browser.sign_in("theo", PASSWORD)
             self._is_signed_in = True
         path = f"/interrupts/{self._ids[what]}/"
         page = self._opened.get(what) or self._browser.open(path)
