@@ -36,6 +36,17 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     )
 
 
+def not_text(request: HttpRequest) -> HttpResponse:
+    """Bytes that are no UTF-8, which nothing may replace by other characters."""
+    return _page(
+        request,
+        status=RefusalCode.INVALID_REQUEST.status,
+        title="What was sent is not text in UTF-8",
+        text="Nothing was changed. Open the page again and repeat what you did.",
+        code=RefusalCode.INVALID_REQUEST,
+    )
+
+
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Absent and foreign alike."""
     return _page(

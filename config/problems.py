@@ -11,7 +11,11 @@ from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
 from runs.rules.refusal import Refusal
 
 API = "/api/"
-CODES = {400: RefusalCode.INVALID_REQUEST, 404: RefusalCode.NOT_FOUND}
+CODES = {
+    400: RefusalCode.INVALID_REQUEST,
+    404: RefusalCode.NOT_FOUND,
+    422: RefusalCode.INVALID_REQUEST,
+}
 
 
 class APIProblems:

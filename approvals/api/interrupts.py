@@ -11,7 +11,7 @@ from approvals.api.readers import agent_interrupts
 from approvals.api.runs import PROBLEMS
 from approvals.api.shapes import interrupt_shape
 from identity.roles import Scope
-from runs.api.http import Reply, answer, effect, not_found, require
+from runs.api.http import Reply, answer, effect, key_of, not_found, require
 from runs.rules.refusal import Refusal
 
 router = Router(tags=["interrupts"])
@@ -35,12 +35,13 @@ def cancel_interrupt(
     request: HttpRequest, interrupt_id: str, body: CancelInterruptBody | None = None
 ) -> HttpResponse:
     """Take a question back; people can no longer answer it."""
-    agent = require(request, Scope.ASK).agent
+    agent = key_of(request).agent
 
     def command() -> Reply:
         interrupt = agent_interrupt(agent, interrupt_id)
         if interrupt is None:
             raise not_found()
+        require(request, Scope.ASK)
         outcome = interrupt.cancel(by=agent.as_actor())
         if isinstance(outcome, Refusal):
             return Reply.no(outcome)

@@ -24,7 +24,7 @@ from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptKind, RunOutcome, RunState
 from runs.access import agent_run
-from runs.api.http import Refused, Reply, answer, effect, not_found, require
+from runs.api.http import Refused, Reply, answer, effect, key_of, not_found, require
 from runs.models import NewRun, Run
 from runs.rules.refusal import Refusal
 
@@ -36,9 +36,8 @@ PROBLEMS = dict.fromkeys((400, 401, 403, 404, 409, 413, 422, 429), ProblemOut)
 @router.post("/runs", response={200: RunOut, 201: RunOut, **PROBLEMS})
 def begin_run(request: HttpRequest, body: RunBody) -> HttpResponse:
     """Begin a run, or get the one that this `external_id` names; ask its first questions."""
-    agent = require(request, Scope.ASK).agent
     _check_run(body)
-    return effect(request, lambda: _begin(agent, body))
+    return effect(request, lambda: _begin(request, body))
 
 
 def _check_run(body: RunBody) -> None:
@@ -53,10 +52,14 @@ def _too_large(value: object) -> Refusal | None:
     return None
 
 
-def _begin(agent: Agent, body: RunBody) -> Reply:
-    owner = user_by_name(agent.tenant_id, body.owner)
+def _begin(request: HttpRequest, body: RunBody) -> Reply:
+    agent = key_of(request).agent
+    if refusal := _reused(agent, body):
+        return Reply.no(refusal)
     if body.parent is not None and agent_run(agent, body.parent) is None:
         raise not_found()
+    require(request, Scope.ASK)
+    owner = user_by_name(agent.tenant_id, body.owner)
     if owner is None or not owner.is_active or not agent.may_act_for(owner):
         return Reply.no(
             Refusal(
@@ -84,6 +87,17 @@ def _begin(agent: Agent, body: RunBody) -> Reply:
                 return _undone(asked) if is_new else Reply.no(asked)
             run = asked.run
     return Reply(201 if is_new else 200, run_shapes([_with_owner(run)])[0])
+
+
+def _reused(agent: Agent, body: RunBody) -> Refusal | None:
+    """The refusal of an external_id that names a run with another owner or parent."""
+    if body.external_id is None:
+        return None
+    run = Run.objects.filter(agent=agent, external_id=body.external_id).select_related("owner")
+    known = run.first()
+    if known is None or (known.owner.username, known.parent_id) == (body.owner, body.parent):
+        return None
+    return Refusal(code=RefusalCode.IDEMPOTENCY_KEY_REUSED, current={"run": known.pk})
 
 
 def _undone(refusal: Refusal) -> Reply:
@@ -168,7 +182,7 @@ def get_run(
 @router.post("/runs/{run_id}/interrupts", response={200: AskedOut, 201: AskedOut, **PROBLEMS})
 def ask_people(request: HttpRequest, run_id: str, body: AskBody) -> HttpResponse:
     """Ask one to fifty questions, all or nothing; what was asked already is given back."""
-    agent = require(request, Scope.ASK).agent
+    agent = key_of(request).agent
     if refusal := questions_refusal(_dumped(body.interrupts)):
         raise Refused(refusal)
 
@@ -176,6 +190,7 @@ def ask_people(request: HttpRequest, run_id: str, body: AskBody) -> HttpResponse
         run = agent_run(agent, run_id)
         if run is None:
             raise not_found()
+        require(request, Scope.ASK)
         asked = ask(
             run.pk,
             _questions(body.interrupts),
@@ -204,7 +219,7 @@ def cancel_run(
     request: HttpRequest, run_id: str, body: CancelRunBody | None = None
 ) -> HttpResponse:
     """Stop a run, its questions and its open children; what was asked takes no more answers."""
-    agent = require(request, Scope.ASK, Scope.EXECUTE).agent
+    agent = key_of(request).agent
     reason = body.reason if body else None
     if refusal := text_refusal(reason):
         raise Refused(refusal)
@@ -213,6 +228,7 @@ def cancel_run(
         run = agent_run(agent, run_id)
         if run is None:
             raise not_found()
+        require(request, Scope.ASK, Scope.EXECUTE)
         return _run_reply(run.cancel(by=agent.as_actor(), reason=reason))
 
     return effect(request, command)
@@ -221,12 +237,13 @@ def cancel_run(
 @router.post("/runs/{run_id}/finish", response={200: RunOut, **PROBLEMS})
 def finish_run(request: HttpRequest, run_id: str, body: FinishBody) -> HttpResponse:
     """End a run with its outcome."""
-    agent = require(request, Scope.ASK, Scope.EXECUTE).agent
+    agent = key_of(request).agent
 
     def command() -> Reply:
         run = agent_run(agent, run_id)
         if run is None:
             raise not_found()
+        require(request, Scope.ASK, Scope.EXECUTE)
         return _run_reply(run.finish(RunOutcome(body.outcome), by=agent.as_actor()))
 
     return effect(request, command)

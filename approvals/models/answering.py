@@ -5,6 +5,7 @@ them wait for the run's lock and read how the question stands only then.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import transaction
 
@@ -14,7 +15,7 @@ from approvals.models.decision import Approval, Decision, Outcome
 from approvals.models.grants import grant, may_decide
 from approvals.models.interrupt import Interrupt, wait_summary
 from approvals.rules.answering import Answer, Right, judge
-from approvals.rules.asking import offered_decisions
+from approvals.rules.asking import expires_in_s, offered_decisions
 from approvals.rules.editing import edited_asked, response_fault, unheeded_edit
 from approvals.rules.people import Stakes, is_admitted, places, places_filled
 from approvals.rules.policy import Rule, rule_for
@@ -188,10 +189,18 @@ class Ballot:
         """Make the next attempt with the edited arguments, under the rule that they fall under.
 
         Earlier approvals were given for other arguments and are void. The editor is counted
-        only where the new rule names them.
+        only where the new rule names them and offers approving. Of both rules' limits the
+        stricter ones hold.
         """
         old, turn, by = self.interrupt, self.turn, self.user.as_actor()
         following = self._successor(asked, rule)
+        may_approve = DecisionKind.APPROVE in following.allowed_decisions
+        if not following.allowed_decisions or not (rule.clauses or may_approve):
+            return Refusal(
+                code=RefusalCode.DECISION_NOT_ALLOWED,
+                detail=f"With these arguments the rule “{rule.id}” leaves no answer that fits.",
+                current={"rule": rule.id},
+            )
         named, is_satisfiable = approvers(rule, old.tenant_id, self.right.stakes)
         following.warnings = [] if is_satisfiable else ["no_eligible_approver"]
         old.end(turn, InterruptState.SUPERSEDED, by=by, successor=following)
@@ -215,7 +224,7 @@ class Ballot:
         )
         if not rule.clauses:
             Decision.give(turn, following, by_policy(following))
-        elif is_admitted(
+        elif may_approve and is_admitted(
             rule.clauses,
             self.right.person,
             stakes=self.right.stakes,
@@ -240,7 +249,6 @@ class Ballot:
                 "args_schema",
                 "response_schema",
                 "sensitive",
-                "observation_max_age_s",
                 "policy",
                 "policy_version",
             )
@@ -252,6 +260,8 @@ class Ballot:
             has_args_schema=old.args_schema is not None,
             has_response_schema=old.response_schema is not None,
         )
+        ages = [age for age in (old.observation_max_age_s, rule.observation_max_age_s) if age]
+        span_s = expires_in_s(rule, None)
         return Interrupt(
             id=new_id("int"),
             attempt=old.attempt + 1,
@@ -261,7 +271,8 @@ class Ballot:
             policy_rule=rule.id,
             required=places(rule.clauses),
             created_at=self.turn.now,
-            expires_at=old.expires_at,
+            expires_at=min(old.expires_at, self.turn.now + timedelta(seconds=span_s)),
+            observation_max_age_s=min(ages) if ages else None,
             state=InterruptState.PENDING.value,
             **kept,
         )

@@ -173,7 +173,10 @@ class Plan:
 
     def _nothing_to_answer(self) -> Refusal | None:
         for index, step in enumerate(self.steps):
-            if step.is_new and not self._offered(step):
+            offered = self._offered(step) if step.is_new else ()
+            is_by_policy = step.rule is not None and not step.rule.clauses
+            is_possible = DecisionKind.APPROVE in offered if is_by_policy else bool(offered)
+            if step.is_new and not is_possible:
                 return invalid(
                     f"/interrupts/{index}/allowed_decisions",
                     "No answer is left that this kind of question and its rule allow.",

@@ -104,7 +104,7 @@ def judge(
         or _not_shown(question, answer, right)
         or _forbidden(edited)
         or _not_offered(question, answer, right)
-        or _incomplete(answer, rule)
+        or _incomplete(answer, rule, edited)
     )
 
 
@@ -176,9 +176,9 @@ def _not_offered(question: Question, answer: Answer, right: Right) -> Refusal | 
     return None
 
 
-def _incomplete(answer: Answer, rule: Rule) -> Refusal | None:
-    needs_reason = answer.decision is DecisionKind.REJECT or rule.reason_required
-    if needs_reason and not answer.reason.strip():
+def _incomplete(answer: Answer, rule: Rule, edited: Rule | None) -> Refusal | None:
+    is_wanted = rule.reason_required or (edited is not None and edited.reason_required)
+    if (answer.decision is DecisionKind.REJECT or is_wanted) and not answer.reason.strip():
         return Refusal(
             code=RefusalCode.REASON_REQUIRED,
             faults=(Fault("/reason", "Say why, in a few words."),),

@@ -140,9 +140,18 @@ api = DescribedAPI(
 )
 
 
-def require(request: HttpRequest, *scopes: Scope) -> AgentKey:
-    """The request's key, which has to have one of these scopes; raises Refused."""
+def key_of(request: HttpRequest) -> AgentKey:
+    """The key's row, with its agent and tenant."""
     key: AgentKey = request.auth  # type: ignore[attr-defined]
+    return key
+
+
+def require(request: HttpRequest, *scopes: Scope) -> AgentKey:
+    """The request's key, which has to have one of these scopes; raises Refused.
+
+    To be asked after the look-up: what does not exist is told before what is not permitted.
+    """
+    key = key_of(request)
     if not any(scope in key.scopes for scope in scopes):
         names = " or ".join(scopes)
         raise Refused(

@@ -233,6 +233,64 @@ def test_an_edit_that_falls_under_another_rule_is_asked_anew(cast: Cast) -> None
     assert again.interrupts[0].pk == following.pk
 
 
+ONLY_NO = {
+    "id": "big",
+    "when": {
+        "properties": {
+            "args": {
+                "properties": {"amount_paise": {"minimum": 10**9}},
+                "required": ["amount_paise"],
+            }
+        }
+    },
+    "approvals": [{"from": {"roles": ["reviewer"]}}],
+    "allowed_decisions": ["reject"],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({**ONLY_NO, "reason_required": True}, RefusalCode.REASON_REQUIRED),
+        ({**ONLY_NO, "approvals": []}, RefusalCode.DECISION_NOT_ALLOWED),
+    ],
+)
+def test_an_edit_is_held_to_the_rule_that_it_falls_under(
+    cast: Cast, rule: dict[str, Any], expected: RefusalCode
+) -> None:
+    save(cast, rule)
+    interrupt = cast.ask(cast.run(), question(args_schema=EDITABLE))
+
+    outcome = cast.decide(
+        interrupt, cast.rae, decision=DecisionKind.EDIT, args={"amount_paise": 10**9}
+    )
+
+    assert code(outcome) is expected
+    assert not Decision.objects.exists()
+
+
+def test_an_edit_counts_as_approval_only_where_its_rule_offers_approving(cast: Cast) -> None:
+    save(cast, {**ONLY_NO, "expires_in_s": 60})
+    interrupt = cast.ask(cast.run(), question(args_schema=EDITABLE))
+
+    cast.decide(interrupt, cast.rae, decision=DecisionKind.EDIT, args={"amount_paise": 10**9})
+
+    following = Interrupt.objects.get(attempt=2)
+    assert (following.state, following.approvals_so_far) == (InterruptState.PENDING, 0)
+    assert (following.expires_at - following.created_at).total_seconds() == 60
+    assert not Decision.objects.exists()
+
+
+def test_a_rule_that_asks_nobody_approves_only_where_approving_is_left(cast: Cast) -> None:
+    save(cast, FREE)
+    asked = question(tool="read_file", allowed_decisions=frozenset({DecisionKind.REJECT}))
+
+    outcome = ask(cast.run().pk, [asked], agent=cast.agent)
+
+    assert code(outcome) is RefusalCode.INVALID_REQUEST
+    assert not Decision.objects.exists()
+
+
 def test_an_edit_among_several_approvals_voids_the_earlier_ones(cast: Cast) -> None:
     save(cast, FOUR_EYES)
     interrupt = cast.ask(cast.run(), question(args_schema=EDITABLE))

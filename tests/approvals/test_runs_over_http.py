@@ -73,6 +73,28 @@ def test_the_external_id_of_another_owner_is_refused(http: AgentHTTP) -> None:
     assert code(response) == (422, "idempotency_key_reused")
 
 
+def test_what_does_not_exist_is_told_before_what_is_not_permitted(cast: Cast) -> None:
+    _, key = Agent.create(
+        "watcher", tenant=cast.tenant, any_owner=True, scopes=[Scope.EVENTS], by=OPERATOR
+    )
+    watcher, missing = AgentHTTP(key), "run_" + "0" * 26
+
+    for path, body in (
+        (f"/runs/{missing}/interrupts", ask_body()),
+        (f"/runs/{missing}/cancel", {}),
+        (f"/runs/{missing}/finish", {"outcome": "failed"}),
+    ):
+        assert code(watcher.post(path, body)) == (404, "not_found")
+
+
+def test_a_known_external_id_is_told_before_an_unknown_owner(http: AgentHTTP) -> None:
+    http.post("/runs", {"title": "Pay", "owner": "alice", "external_id": "t"})
+
+    response = http.post("/runs", {"title": "Pay", "owner": "nobody", "external_id": "t"})
+
+    assert code(response) == (422, "idempotency_key_reused")
+
+
 @pytest.mark.parametrize("owner", ["mallory", "nobody"])
 def test_an_agent_acts_only_for_people_of_its_tenant(http: AgentHTTP, owner: str) -> None:
     response = http.post("/runs", {"title": "Pay", "owner": owner})
