@@ -1,4 +1,7 @@
-"""One question: look at it, reveal what is masked, see what an edit changes, answer it."""
+"""One question: look at it, reveal what is masked, see what an edit changes, answer it.
+
+Every page that holds the form goes on record as a showing before it is sent.
+"""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -46,11 +49,15 @@ def reveal(request: HttpRequest, interrupt_id: str) -> HttpResponse:
 
 
 def preview(request: HttpRequest, interrupt_id: str) -> HttpResponse:
-    """What the arguments in the form would change, and their digest; nothing is stored."""
+    """What the arguments in the form would change, and their digest; no answer is stored."""
     if request.method != "POST":
         return see("question", interrupt_id)
     interrupt = _reach(request, interrupt_id, command="preview")
     shown = _page_again(request, interrupt)
+    if refusal := shown.offer.refusal if not shown.offer.is_open else None:
+        return _refused(request, interrupt, refusal, command="preview")
+    if shown.is_answerable:
+        Showing.note(interrupt, to=shown.user, is_revealed=shown.is_revealed)
     args = read_args(request.POST)
     asked = args if isinstance(args, Refusal) else _edited(interrupt, args)
     if isinstance(asked, Refusal):

@@ -280,6 +280,27 @@ def test_masked_values_are_revealed_by_a_post_that_is_recorded(cast: Cast) -> No
     assert "hunter2" not in look(rae, interrupt).content.decode()
 
 
+@pytest.mark.parametrize("args", ['{"amount_paise": 1}', '{"amount_paise": "x"}'])
+def test_a_preview_that_holds_the_form_is_recorded_as_a_showing(cast: Cast, args: str) -> None:
+    interrupt = cast.ask(cast.run(), question(args_schema=EDITABLE))
+
+    page = browser(cast.rae).post(f"/interrupts/{interrupt.pk}/preview/", {"args": args})
+
+    assert "view" in hidden(page)
+    assert shown_to(interrupt) == [("rae", False)]
+
+
+def test_who_may_not_answer_cannot_preview(cast: Cast) -> None:
+    interrupt = cast.ask(cast.run(), question(args_schema=EDITABLE))
+
+    page = browser(cast.otto).post(
+        f"/interrupts/{interrupt.pk}/preview/", {"args": '{"amount_paise": 1}'}
+    )
+
+    assert (page.status_code, codes(page)) == (403, ["not_permitted"])
+    assert shown_to(interrupt) == []
+
+
 def test_who_may_not_answer_cannot_reveal(cast: Cast) -> None:
     interrupt = cast.ask(cast.run(), question(args={"k": "hunter2"}, sensitive=("/k",)))
 
