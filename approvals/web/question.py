@@ -98,11 +98,15 @@ def _reach(request: HttpRequest, interrupt_id: str, *, command: str) -> Interrup
 
 
 def _page_again(request: HttpRequest, interrupt: Interrupt) -> QuestionPage:
-    """The page with what was typed, revealed again to whom the form proves it was revealed."""
+    """The page with what was typed, revealed again to whom the form proves it was revealed.
+
+    The proof outlives the right to answer, so the right has to hold now as well.
+    """
     shown = QuestionPage.of(interrupt, signed_in(request))
     post = request.POST
     shown.typed = Typed(post.get("reason", ""), post.get("args", ""), post.get("response", ""))
-    shown.is_revealed = bool(interrupt.sensitive) and shown_by(post.get("view", "")) == Shown(
+    may_reveal = bool(interrupt.sensitive) and shown.offer.is_open
+    shown.is_revealed = may_reveal and shown_by(post.get("view", "")) == Shown(
         user_id=shown.user.pk,
         interrupt_id=interrupt.pk,
         asked_sha256=interrupt.asked_sha256,

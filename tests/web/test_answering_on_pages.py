@@ -230,6 +230,20 @@ def test_the_second_answer_learns_who_was_first_and_when(cast: Cast) -> None:
     assert refused(interrupt) == ["already_decided"]
 
 
+def test_a_proof_from_before_the_answer_reveals_nothing_after_it(cast: Cast) -> None:
+    """H-36: who may no longer answer sees the masks again."""
+    interrupt = cast.ask(cast.run(), question(args={"k": "hunter2"}, sensitive=("/k",)))
+    rae, rob = browser(cast.rae), browser(cast.rob)
+    form = hidden(rob.post(f"/interrupts/{interrupt.pk}/reveal/"))
+    revealed = hidden(rae.post(f"/interrupts/{interrupt.pk}/reveal/"))
+    send(rae, interrupt, revealed, decision="approve")
+
+    late = send(rob, interrupt, form, decision="approve")
+
+    assert codes(late) == ["already_decided"]
+    assert "hunter2" not in late.content.decode()
+
+
 def test_repeating_ones_own_answer_says_when_it_was_recorded(cast: Cast) -> None:
     """H-38: the repeat decides nothing and is no riddle."""
     interrupt = cast.ask(cast.run())
