@@ -75,9 +75,9 @@ def _instant(name: str, given: Mapping[str, str], faults: dict[str, str]) -> dat
         return None
     try:
         at = parse_datetime(given[name])
-    except ValueError:
-        at = None
-    if at is None:
-        faults[name] = "Write a date and a time, such as 2026-01-31T09:00."
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+        if at is not None:
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        pass
+    faults[name] = "Write a date and a time, such as 2026-01-31T09:00."
+    return None

@@ -5,7 +5,7 @@ A key is the sort value and the id together, since rows made in one transaction 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Generic, Literal, TypeVar
 
 from django.db.models import Model, Q, QuerySet
@@ -83,6 +83,6 @@ def _cut(
 def _instant(text: str) -> datetime | None:
     try:
         at = parse_datetime(text)
-    except ValueError:
+        return at.astimezone(UTC) if at is not None and at.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return at if at is not None and at.tzinfo is not None else None

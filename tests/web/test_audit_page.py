@@ -104,6 +104,8 @@ def test_the_record_is_searched_by_run(told: Cast) -> None:
         ("agent", "nobody", "No agent here has this name."),
         ("since", "yesterday", "Write a date and a time"),
         ("until", "2026-02-31T00:00", "Write a date and a time"),
+        ("since", "0001-01-01T00:00+23:59", "Write a date and a time"),
+        ("until", "9999-12-31T23:59-23:59", "Write a date and a time"),
         ("tool", "a\x00", "This cannot be searched for."),
         ("digest", "f" * 300, "This cannot be searched for."),
     ],

@@ -115,6 +115,20 @@ def test_a_key_that_nobody_gave_out_gives_the_first_page(cast: Cast, path: str, 
         assert len(ids(page.content.decode(), kind)) == 1
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["0001-01-01T00:00:00+23:59~int_" + "0" * 26, "9999-12-31T23:59:59-23:59~int_" + "0" * 26],
+)
+@pytest.mark.parametrize("way", ["after", "before"])
+def test_a_key_beyond_the_years_of_utc_gives_the_first_page(cast: Cast, way: str, key: str) -> None:
+    interrupt = cast.ask(cast.run())
+
+    page = browser(cast.rae).get("/", {way: key})
+
+    assert page.status_code == 200
+    assert ids(page.content.decode(), "int") == [interrupt.pk]
+
+
 def test_runs_are_filtered_by_state_over_pages(cast: Cast) -> None:
     waiting = cast.run()
     cast.ask(waiting)
