@@ -24,11 +24,12 @@ class Part:
 
 OWNER = Part("alice", Role.MEMBER, "the agent works for her")
 REVIEWER = Part("rae", Role.REVIEWER, "answers what agents ask")
+AUDITOR = Part("otto", Role.AUDITOR, "reads everything, changes nothing")
 PARTS = (
     REVIEWER,
     OWNER,
     Part("ada", Role.ADMIN, "sees all runs, keeps people and rules"),
-    Part("otto", Role.AUDITOR, "reads everything, changes nothing"),
+    AUDITOR,
 )
 
 

@@ -1,6 +1,6 @@
 """What the demo says: where it is, who is who, what to open and what to click."""
 
-from config.demo.cast import PARTS, REVIEWER
+from config.demo.cast import AUDITOR, PARTS, REVIEWER
 from config.demo.credentials import Credentials
 
 
@@ -29,6 +29,13 @@ def program(base_url: str, credentials: Credentials, *, replan_after_s: float) -
     6. On the page that you left open, click Approve. The answer is refused, and the page says
        why and what is different: nobody approves by accident what they did not see.
     7. Answer the new question.
+
+  Act 3: the record
+    8. Sign out, sign in as {AUDITOR.name} and open Audit. It has what was asked, shown and
+       answered, and the refused answer among it.
+
+  If you answered both questions before the plan changed, nothing came too late: end the demo
+  and start it again. The agent then asks about two new invoices.
 
   Ctrl-C ends everything. Starting again finds it all as you left it.
 """

@@ -96,8 +96,17 @@ def wait(
         return {}
     say(f"Open that page now, and do not answer yet: in {replan_after_s:g} s my plan changes.")
     asked = placet.interrupt(asked_id, wait_s=replan_after_s)
-    return {"news": act.news} if asked["state"] == "PENDING" else {}
+    if asked["state"] == "PENDING":
+        return {"news": act.news}
+    if asked["state"] == "DECIDED":
+        say(EARLY)
+    return {}
 
+
+EARLY = (
+    "You answered before my plan changed, so nothing came too late. To see a late answer,\n"
+    "start me again after this round, and leave the question of act 2 open until I say so."
+)
 
 BACK = (
     "Now go back to the page that you left open and click Approve: your answer is refused,\n"

@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 
 from pay_vendor.ledger import Ledger
-from pay_vendor.model import ScriptedModel
+from pay_vendor.model import ORDER, ScriptedModel
 from pay_vendor.placet import Placet, Refused, asked_sha256
 
 Next = Command[Literal["ask", "wait", "plan"]]
@@ -66,7 +66,7 @@ class Payer:
     def begin(self, state: State, config: RunnableConfig) -> dict[str, Any]:
         """Begin the run; its name outside is the thread's, so that it is found again."""
         run = self.placet.begin_run(
-            title=state["messages"][0].text,
+            title=titled(state["messages"][0].text),
             owner=self.owner,
             external_id=config["configurable"]["thread_id"],
         )
@@ -183,9 +183,16 @@ def ended(call: ToolCall, text: str, outcome: str) -> Next:
     return Command(goto="plan", update={"messages": [answered(call, text)], "outcome": outcome})
 
 
+def titled(order: str) -> str:
+    """Name the run after its invoice alone; vendor and amount may change and are asked about."""
+    found = ORDER.search(order)
+    return f"Pay invoice {found['invoice']}" if found else order
+
+
 def told(args: dict[str, Any]) -> str:
     """Say a payment in words."""
-    amount = f"{args['amount_paise'] / 100:,.2f} rupees"
+    paise = args["amount_paise"]
+    amount = f"{paise / 100:,.2f} rupees ({paise} paise)"
     return f"{amount} to {args['vendor_id']} for {args['invoice']}"
 
 

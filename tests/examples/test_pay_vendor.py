@@ -21,6 +21,7 @@ def test_an_approved_payment_is_made_once(stage: Stage) -> None:
     agent = stage.start_agent("--act", "1")
     asked = stage.interrupt()
     assert (asked.content["args"], stage.payments()) == (ASKED, [])
+    assert asked.run.title == "Pay invoice INV-88412"
 
     stage.cast.decide(asked, stage.cast.rae)
 
@@ -37,7 +38,7 @@ def test_an_edited_payment_is_made_with_the_amount_of_the_person(stage: Stage) -
     stage.cast.decide(stage.interrupt(), stage.cast.rae, decision=DecisionKind.EDIT, args=less)
 
     assert agent.ended() == 0, agent.said
-    assert "Paid 399,000.00 rupees to V-2291 for INV-88412." in agent.said
+    assert "Paid 399,000.00 rupees (39900000 paise) to V-2291 for INV-88412." in agent.said
     assert stage.payments() == [less]
 
 
