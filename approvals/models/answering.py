@@ -15,7 +15,7 @@ from approvals.models.decision import Approval, Decision, Outcome
 from approvals.models.grants import grant, may_decide
 from approvals.models.interrupt import Interrupt, wait_summary
 from approvals.rules.answering import Answer, Right, judge
-from approvals.rules.asking import expires_in_s, offered_decisions
+from approvals.rules.asking import APPROVING, expires_in_s, offered_decisions
 from approvals.rules.editing import edited_asked, response_fault, unheeded_edit
 from approvals.rules.people import Stakes, is_admitted, places, places_filled
 from approvals.rules.policy import Rule, rule_for
@@ -194,7 +194,7 @@ class Ballot:
         """
         old, turn, by = self.interrupt, self.turn, self.user.as_actor()
         following = self._successor(asked, rule)
-        may_approve = DecisionKind.APPROVE in following.allowed_decisions
+        may_approve = not APPROVING.isdisjoint(following.allowed_decisions)
         if not following.allowed_decisions or not (rule.clauses or may_approve):
             return Refusal(
                 code=RefusalCode.DECISION_NOT_ALLOWED,

@@ -205,6 +205,11 @@ class Run:
             Question(f"{name}.{place}", ask, ask.args, ask.args, 0, 0, ask.rule)
             for place, ask in enumerate(asks)
         ]
+        if any(
+            new and not question.required and "approve" not in question.ask.offered()
+            for new, question in zip(is_new, fresh, strict=True)
+        ):
+            return "invalid_request"
         if self.state != "WAIT_USER" and any(
             new and question.required for new, question in zip(is_new, fresh, strict=True)
         ):
