@@ -93,28 +93,27 @@ def _invalid(faults: tuple[Fault, ...]) -> Refusal:
 class MemberChange:
     """One place where two values differ; None where a side has nothing there."""
 
-    pointer: str
+    path: tuple[str, ...]
     before: str | None
     after: str | None
 
 
 def differences(before: JSONValue, after: JSONValue) -> tuple[MemberChange, ...]:
     """Every place at which two values differ, deepest first named, values in canonical form."""
-    from placet.protocol.pointers import pointer
-
     changes: list[MemberChange] = []
 
     def walk(old: JSONValue, new: JSONValue, path: tuple[str, ...]) -> None:
         if isinstance(old, dict) and isinstance(new, dict):
             for name in sorted(old.keys() | new.keys()):
+                here = (*path, name)
                 if name not in new:
-                    changes.append(MemberChange(pointer((*path, name)), canonical(old[name]), None))
+                    changes.append(MemberChange(here, canonical(old[name]), None))
                 elif name not in old:
-                    changes.append(MemberChange(pointer((*path, name)), None, canonical(new[name])))
+                    changes.append(MemberChange(here, None, canonical(new[name])))
                 else:
-                    walk(old[name], new[name], (*path, name))
-        elif canonical(old) != canonical(new):
-            changes.append(MemberChange(pointer(path), canonical(old), canonical(new)))
+                    walk(old[name], new[name], here)
+        elif (was := canonical(old)) != (now := canonical(new)):
+            changes.append(MemberChange(path, was, now))
 
     walk(before, after, ())
     return tuple(changes)

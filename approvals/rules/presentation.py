@@ -1,8 +1,10 @@
 """Arguments as a person reads them: every value whole, with its type, and no value in hiding.
 
-Secrets are masked here, at every depth, before anything is shown.
+Secrets are masked here, at every depth, before anything is shown. What is shown grows with the
+value and no faster: a place repeats the names above it only within a bound.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +18,9 @@ MASK = "masked"
 LONG_TEXT = 80
 """Texts of more characters than this say how many they have."""
 DEEP = 6
-"""Below so many levels a place is named by its whole pointer, since indenting ends."""
+"""Below so many levels a line says its level, and an opening one its pointer: indenting ends."""
+POINTERS_CHARS = 20_000
+"""Pointers of a tree or a list of changes have so many characters; later places give their name."""
 
 Path = tuple[str, ...]
 
@@ -71,7 +75,7 @@ class Change:
 
 def tree(value: JSONValue, *, sensitive: Sequence[str] = ()) -> Tree:
     """A JSON object or list as lines; places that `sensitive` names are masked, whole."""
-    walk = _Walk([parse_pointer(text) for text in sensitive])
+    walk = _Walk(_Hidden.of(sensitive))
     walk.inside(value, ())
     return Tree(tuple(walk.rows), tuple(walk.notices), tuple(walk.masked))
 
@@ -89,11 +93,13 @@ def changes(
     before: JSONValue, after: JSONValue, *, sensitive: Sequence[str] = ()
 ) -> tuple[Change, ...]:
     """Every place where two values differ; of masked places only that they do."""
-    hidden = [parse_pointer(text) for text in sensitive]
+    hidden, places = _Hidden.of(sensitive), _Places()
     return tuple(
-        Change(visible(found.pointer or "/"), None, None, is_masked=True)
-        if any(_touches(parse_pointer(found.pointer), path) for path in hidden)
-        else Change(visible(found.pointer or "/"), _side(found.before), _side(found.after))
+        Change(visible(places.name(found.path) or "/"), None, None, is_masked=True)
+        if hidden.touches(found.path)
+        else Change(
+            visible(places.name(found.path) or "/"), _side(found.before), _side(found.after)
+        )
         for found in differences(before, after)
     )
 
@@ -133,17 +139,55 @@ def _ordered(value: dict[str, JSONValue]) -> list[str]:
     return sorted(value, key=lambda name: name.encode("utf-16-be"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """The places to mask, also in order, so that a look at one place does not pass them all."""
+
+    places: frozenset[Path]
+    ordered: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, sensitive: Sequence[str]) -> "_Hidden":
+        places = frozenset(parse_pointer(text) for text in sensitive)
+        return cls(places, tuple(sorted(places)))
+
+    def is_at_or_below(self, path: Path) -> bool:
+        """Whether a masked place is this one or inside it."""
+        at = bisect_left(self.ordered, path)
+        return at < len(self.ordered) and self.ordered[at][: len(path)] == path
+
+    def touches(self, path: Path) -> bool:
+        """Whether a masked place is this one, inside it or around it."""
+        around = any(path[:cut] in self.places for cut in range(len(path)))
+        return around or self.is_at_or_below(path)
+
+
+@dataclass(slots=True)
+class _Places:
+    """Names of places: the whole pointer while there is room for it, then the last name."""
+
+    room: int = POINTERS_CHARS
+
+    def name(self, path: Path) -> str:
+        whole = pointer(path)
+        if len(whole) > self.room:
+            return path[-1]
+        self.room -= len(whole)
+        return whole
+
+
 @dataclass(slots=True)
 class _Walk:
     """One pass over a value in canonical order."""
 
-    hidden: Sequence[Path]
+    hidden: _Hidden
+    places: _Places = field(default_factory=_Places)
     rows: list[Row] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     masked: list[str] = field(default_factory=list)
 
     def inside(self, value: JSONValue, path: Path) -> None:
-        if path in self.hidden:
+        if path in self.hidden.places:
             self.masked.append(pointer(path))
             return
         for part, item in _members(value):
@@ -152,34 +196,35 @@ class _Walk:
     def line(self, value: JSONValue, path: Path, *, is_member: bool) -> None:
         if is_member:
             self.look(path, path[-1])
-        deep = visible(pointer(path)) if len(path) > DEEP else visible(path[-1])
-        if path in self.hidden:
+        name, level = visible(path[-1]), f", level {len(path)}" if len(path) > DEEP else ""
+        if path in self.hidden.places:
             self.masked.append(pointer(path))
-            self.rows.append(Row(name=deep, kind=MASK, is_masked=True))
+            self.rows.append(Row(name=name, kind=MASK + level, is_masked=True))
         elif self.is_branch(value, path):
-            self.rows.append(Row(name=deep, kind=_kind(value), opens=True))
+            name = visible(self.places.name(path)) if level else name
+            self.rows.append(Row(name=name, kind=_kind(value) + level, opens=True))
             self.inside(value, path)
             last = self.rows[-1]
             self.rows[-1] = replace(last, closes=range(len(last.closes) + 1))
         else:
-            self.leaf(value, path, deep)
+            self.leaf(value, path, Row(name=name, kind=_kind(value) + level))
 
     def is_branch(self, value: JSONValue, path: Path) -> bool:
         if not isinstance(value, dict | list) or not value:
             return False
-        if isinstance(value, dict) or any(_is_under(inner, path) for inner in self.hidden):
+        if isinstance(value, dict) or self.hidden.is_at_or_below(path):
             return True
         return not all(_fits_inline(item) for item in value)
 
-    def leaf(self, value: JSONValue, path: Path, name: tuple[Segment, ...]) -> None:
+    def leaf(self, value: JSONValue, path: Path, row: Row) -> None:
         is_text = isinstance(value, str)
         if isinstance(value, str):
             self.look(path, value)
         shown = visible(value) if isinstance(value, str) else visible_json(canonical(value))
-        self.rows.append(Row(name=name, kind=_kind(value), value=shown, is_text=is_text))
+        self.rows.append(replace(row, value=shown, is_text=is_text))
 
     def look(self, path: Path, text: str) -> None:
-        if not is_plain(text) and (found := notice(pointer(path), text)):
+        if not is_plain(text) and (found := notice(self.places.name(path), text)):
             self.notices.append(found)
 
 
@@ -225,14 +270,6 @@ _KINDS: dict[type, str] = {
 
 def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _is_under(path: Path, above: Path) -> bool:
-    return path[: len(above)] == above
-
-
-def _touches(path: Path, hidden: Path) -> bool:
-    return _is_under(path, hidden) or _is_under(hidden, path)
 
 
 def _side(text: str | None) -> tuple[Segment, ...] | None:

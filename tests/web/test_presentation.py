@@ -1,5 +1,6 @@
 """Strangers' text and values as segments and rows, as a table: pure, no page and no database."""
 
+import time
 import unicodedata
 
 import pytest
@@ -155,15 +156,43 @@ def test_levels_are_closed_as_often_as_they_were_opened() -> None:
     assert sum(row.opens for row in rows) == sum(len(row.closes) for row in rows) == 6
 
 
-def test_deep_places_are_named_by_their_whole_pointer() -> None:
+def test_deep_places_say_their_level_and_open_with_their_whole_pointer() -> None:
     value: JSONValue = "end"
     for name in "hgfedcba":
         value = {name: value}
 
-    assert [shown(row.name) for row in tree(value).rows][-2:] == [
-        "/a/b/c/d/e/f/g",
-        "/a/b/c/d/e/f/g/h",
+    assert [(shown(row.name), row.kind) for row in tree(value).rows][-3:] == [
+        ("f", "object, 1 member"),
+        ("/a/b/c/d/e/f/g", "object, 1 member, level 7"),
+        ("h", "text, level 8"),
     ]
+
+
+@pytest.mark.parametrize("leaf", [1, "\u200b", {"k": 1}])
+def test_a_long_name_above_many_deep_places_is_not_repeated_at_each(leaf: JSONValue) -> None:
+    """H-40: what is shown grows with what was sent."""
+    deep: JSONValue = {f"m{number}": leaf for number in range(2000)}
+    for name in ["f", "e", "d", "c", "b", "n" * 24_000]:
+        deep = {name: deep}
+
+    found = tree(deep)
+    emptied = changes({"n" * 24_000: {str(n): n for n in range(2000)}}, {"n" * 24_000: {}})
+
+    names = [row.name for row in found.rows] + [one.where for one in found.notices]
+    assert sum(len(shown(name)) for name in names) < 100_000
+    assert sum(len(shown(one.where)) for one in emptied) < 100_000
+
+
+def test_many_changes_and_many_masks_are_compared_in_little_time() -> None:
+    """H-40: the work is not changes times masks."""
+    before: JSONValue = {f"m{number}": 0 for number in range(5000)}
+    after: JSONValue = {f"m{number}": 1 for number in range(5000)}
+    began = time.monotonic()
+
+    found = changes(before, after, sensitive=[f"/m{number}/x" for number in range(5000)])
+
+    assert [one.is_masked for one in found] == [True] * 5000
+    assert time.monotonic() - began < 2
 
 
 SECRETS: JSONValue = {
