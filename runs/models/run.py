@@ -248,6 +248,21 @@ class Run(models.Model):
         return turn.run
 
     def _stop(self, turn: Turn, *, by: Actor, reason: str | None) -> None:
+        """Stop this run and all below it; a stack, since agents decide how deep they nest."""
+        stack = [(turn, self._end(turn, by=by, reason=reason))]
+        while stack:
+            above, children = stack[-1]
+            child = next(children, None)
+            if child is not None:
+                below = Turn.over(child)
+                stack.append((below, child._end(below, by=by, reason=reason)))
+                continue
+            stack.pop()
+            if stack:  # the first is the caller's to close
+                above.close()
+
+    def _end(self, turn: Turn, *, by: Actor, reason: str | None) -> "Iterator[Run]":
+        """Stop this run alone; its open children, locked, are what is left."""
         waits().cancel(turn, by=by)
         turn.move(RunState.CANCELLED, by=by, reason=reason)
         children = (
@@ -256,10 +271,7 @@ class Run(models.Model):
             .exclude(state__in=transitions.TERMINAL)
             .order_by("pk")
         )
-        for child in children:
-            below = Turn.over(child)
-            child._stop(below, by=by, reason=reason)
-            below.close()
+        return iter(list(children))
 
     def settle(self) -> None:
         """End what is past its deadline."""
