@@ -147,4 +147,5 @@ SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_HTTPS else None
 
 LOGGING_CONFIG = "config.logs.configure"
+LOGGING = {"version": 1}  # Django calls the line above only where this is not empty
 SILENCED_SYSTEM_CHECKS = ["models.W042"]
