@@ -7,6 +7,7 @@ time is linear in the text (contract §3, Policy).
 
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 
 import jsonschema_rs
 
@@ -21,8 +22,12 @@ SCHEMA_MAPS = frozenset({"properties", "patternProperties", "$defs", "dependentS
 DATA = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PATTERNS = jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=1_000_000)
-UNFOLDED_MAX = 10_000
-"""Subschemas that one value may be checked against, each reference written out in full."""
+UNFOLDED_MAX = 2_000
+"""Subschemas and required names of one schema, each reference written out in full."""
+FAULTS_MAX = 20
+"""So many faults of a value are named; a person mends no more at once."""
+CHECKS_MAX = 50_000
+"""Where a value may fail more checks than this, only its first fault is searched for."""
 
 Path = tuple[str, ...]
 
@@ -46,13 +51,19 @@ def schema_faults(schema: JSONValue) -> tuple[Fault, ...]:
 def value_faults(schema: dict[str, JSONValue], value: JSONValue) -> tuple[Fault, ...]:
     """What is wrong with a value by a schema that `schema_faults` took; pointers into the value.
 
-    Messages name the rule and never repeat the value, which may be a secret.
+    At most FAULTS_MAX are named, since each costs time and room. Messages name the rule and
+    never repeat the value, which may be a secret.
     """
-    errors = _validator(schema).iter_errors(value)
-    return tuple(
-        Fault(pointer([str(part) for part in error.instance_path]), error.message)
-        for error in errors
-    )
+    validator = _validator(schema)
+    if validator.is_valid(value):
+        return ()
+    # The engine gathers every error before it gives out the first.
+    if _size(value) * _unfolded(dict(_subschemas(schema))) > CHECKS_MAX:
+        try:
+            validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return (_value_fault(error),)
+    return tuple(_value_fault(error) for error in islice(validator.iter_errors(value), FAULTS_MAX))
 
 
 def is_valid(schema: dict[str, JSONValue], value: JSONValue) -> bool:
@@ -64,6 +75,16 @@ def _validator(schema: dict[str, JSONValue]) -> jsonschema_rs.Draft202012Validat
     return jsonschema_rs.Draft202012Validator(
         schema, validate_formats=False, pattern_options=PATTERNS, mask="the value", offline=True
     )
+
+
+def _value_fault(error: jsonschema_rs.ValidationError) -> Fault:
+    return Fault(pointer([str(part) for part in error.instance_path]), error.message)
+
+
+def _size(value: JSONValue) -> int:
+    """How many values this one holds, itself among them."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(_size(item) for item in inner)
 
 
 def _compile_fault(error: Exception) -> Fault:
@@ -89,23 +110,24 @@ def _subschemas(node: JSONValue, path: Path = ()) -> Iterator[tuple[Path, JSONVa
 
 
 def _place_faults(places: dict[Path, JSONValue]) -> Iterator[Fault]:
-    targets: dict[Path, Path] = {}
     for path, node in places.items():
         assert isinstance(node, dict)
         for name in sorted(FORBIDDEN & node.keys()):
             yield Fault(pointer((*path, name)), f"“{name}” is not allowed in a schema.")
         if node.get("$schema", DIALECT) != DIALECT:
             yield Fault(pointer((*path, "$schema")), f"The dialect has to be {DIALECT}.")
-        if "$ref" in node:
-            target = _target(node["$ref"])
-            if target not in places:
-                yield Fault(
-                    pointer((*path, "$ref")),
-                    "A reference is “#” and a JSON Pointer to another schema in this one.",
-                )
-            else:
-                targets[path] = target
-    yield from _reference_faults(places, targets)
+        if "$ref" in node and _target(node["$ref"]) not in places:
+            yield Fault(
+                pointer((*path, "$ref")),
+                "A reference is “#” and a JSON Pointer to another schema in this one.",
+            )
+    try:
+        if _unfolded(places) > UNFOLDED_MAX:
+            yield Fault("", f"Written out in full this has more than {UNFOLDED_MAX} checks.")
+    except CycleError as error:
+        cycle: list[Path] = error.args[1]
+        first = next(path for path in cycle if path in _targets(places))
+        yield Fault(pointer((*first, "$ref")), "A reference may not lead back to itself.")
 
 
 def _target(reference: JSONValue) -> Path | None:
@@ -117,23 +139,37 @@ def _target(reference: JSONValue) -> Path | None:
         return None
 
 
-def _reference_faults(places: dict[Path, JSONValue], targets: dict[Path, Path]) -> Iterator[Fault]:
-    """Cycles, and references that multiply into more work than a decision may cost."""
+def _targets(places: dict[Path, JSONValue]) -> dict[Path, Path]:
+    """Where each reference leads, of those that lead to a schema."""
+    found: dict[Path, Path] = {}
+    for path, node in places.items():
+        target = _target(node["$ref"]) if isinstance(node, dict) and "$ref" in node else None
+        if target is not None and target in places:
+            found[path] = target
+    return found
+
+
+def _unfolded(places: dict[Path, JSONValue]) -> int:
+    """The checks of a schema, each reference written out; CycleError where one never ends.
+
+    References may multiply into more work than a decision may cost.
+    """
     below: dict[Path, list[Path]] = {path: [] for path in places}
     for path in places:
         if path:
             above = next(path[:cut] for cut in range(len(path) - 1, -1, -1) if path[:cut] in below)
             below[above].append(path)
-    for path, target in targets.items():
+    for path, target in _targets(places).items():
         below[path].append(target)
     unfolded: dict[Path, int] = {}
-    try:
-        for path in TopologicalSorter(below).static_order():
-            unfolded[path] = 1 + sum(unfolded[part] for part in below[path])
-    except CycleError as error:
-        cycle: list[Path] = error.args[1]
-        first = next(path for path in cycle if path in targets)
-        yield Fault(pointer((*first, "$ref")), "A reference may not lead back to itself.")
-        return
-    if unfolded[()] > UNFOLDED_MAX:
-        yield Fault("", f"Written out in full this has more than {UNFOLDED_MAX} schemas.")
+    for path in TopologicalSorter(below).static_order():
+        unfolded[path] = _own(places[path]) + sum(unfolded[part] for part in below[path])
+    return unfolded[()]
+
+
+def _own(node: JSONValue) -> int:
+    """The checks at one place: itself, and every name that it requires."""
+    assert isinstance(node, dict)
+    required, dependent = node.get("required"), node.get("dependentRequired")
+    lists = [required, *(dependent.values() if isinstance(dependent, dict) else ())]
+    return 1 + sum(len(names) for names in lists if isinstance(names, list))
