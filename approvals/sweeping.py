@@ -1,7 +1,14 @@
 """The sweeper: does in time what any command would do a moment later.
 
-Nothing depends on it having run; it only makes pages, waits and counters current.
+Nothing depends on it having run; it only makes pages, waits and counters current. No run keeps
+it from the others: one that is held is left for the next time, one that fails is logged.
 """
+
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+from django.db import connection
 
 from approvals.models import Interrupt
 from approvals.models.interrupt import OPEN_STATES
@@ -11,17 +18,31 @@ from runs.models import IdempotencyRecord, Run
 
 BATCH = 500
 
+log = structlog.get_logger(__name__)
+
 
 def sweep() -> int:
-    """Settle runs with questions past their deadline, tell counted refusals; how many runs."""
+    """Settle runs with questions past their deadline, tell counted refusals; how many settled."""
     due = Interrupt.objects.filter(state__in=OPEN_STATES, expires_at__lte=database_now())
     run_ids = sorted(set(due.order_by("expires_at").values_list("run_id", flat=True)[:BATCH]))
+    settled = 0
     for run in Run.objects.filter(pk__in=run_ids).order_by("pk"):
-        run.settle()
+        settled += bool(_attempt(run.settle, run_id=run.pk))
     for tenant_id, run_id in due_flushes(BATCH):
         if run_id is None:
-            flush_for_tenant(tenant_id)
+            _attempt(partial(flush_for_tenant, tenant_id), tenant_id=tenant_id)
         else:
-            Run.objects.get(pk=run_id).tell_counted_refusals()
+            _attempt(Run.objects.get(pk=run_id).tell_counted_refusals, run_id=run_id)
     IdempotencyRecord.forget_old()
-    return len(run_ids)
+    return settled
+
+
+def _attempt(step: Callable[[], bool | None], **ids: object) -> bool | None:
+    """What the step gives, None where it fails; a lost database is for the caller to outlast."""
+    try:
+        return step()
+    except Exception:
+        if not connection.is_usable():
+            raise
+        log.exception("sweep.failed", **ids)
+        return None

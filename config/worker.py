@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 def work(ending: threading.Event) -> None:
-    """Number and sweep until `ending` is set; a lost database is waited for."""
+    """Number and sweep until `ending` is set; a lost database is waited for, a fault logged."""
     numberer = Numberer()
     swept_at = 0.0
     while not ending.is_set():
@@ -32,6 +32,9 @@ def work(ending: threading.Event) -> None:
                 sweep()
         except (DatabaseError, InterfaceError) as error:
             log.warning("worker.database_unreachable", error=type(error).__name__)
+            is_full = False
+        except Exception:  # a fault of ours must not end the numbering of all events
+            log.exception("worker.failed")
             is_full = False
         close_old_connections()
         if not is_full:

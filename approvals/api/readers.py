@@ -37,7 +37,10 @@ def holders(tokens: set[str]) -> dict[str, Agent]:
 
 
 def settle_overdue(run_ids: set[str]) -> None:
-    """End what is past its deadline in these runs, as the sweeper would a moment later."""
+    """End what is past its deadline in these runs, as the sweeper would a moment later.
+
+    A run that somebody holds is left as it is: one thread reads for all who wait.
+    """
     for run in Run.objects.filter(pk__in=run_ids):
         run.settle()
 

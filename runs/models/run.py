@@ -273,17 +273,26 @@ class Run(models.Model):
         )
         return iter(list(children))
 
-    def settle(self) -> None:
-        """End what is past its deadline."""
+    def settle(self) -> bool:
+        """End what is past its deadline; False where somebody holds the run, who settles it."""
         with transaction.atomic():
-            Run.take(self.pk).close()
+            run = self._free()
+            if run is not None:
+                Turn.over(run).close()
+        return run is not None
 
     def tell_counted_refusals(self) -> None:
-        """Record the counters of repeated refusals whose minute is over."""
+        """Record the counters of repeated refusals whose minute is over, unless the run is held."""
         with transaction.atomic():
-            turn = Run.take(self.pk)
-            turn.flush_refusals()
-            turn.close()
+            run = self._free()
+            if run is not None:
+                turn = Turn.over(run)
+                turn.flush_refusals()
+                turn.close()
+
+    def _free(self) -> "Run | None":
+        """This run, locked, or None where another holds it: many runs must not wait for one."""
+        return Run.objects.select_for_update(skip_locked=True).filter(pk=self.pk).first()
 
 
 def run_heads(tenant_id: int, run_ids: Sequence[str] | None, /) -> Iterator[tuple[str, Head]]:
