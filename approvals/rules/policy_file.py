@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from approvals.rules.people import Clause
 from approvals.rules.policy import DEFAULT_RULE, Rule
-from approvals.rules.schema import schema_faults
+from approvals.rules.schema import keyword_faults, schema_faults
 from placet.protocol import limits
 from placet.protocol.pointers import pointer
 from placet.protocol.reading import JSONValue
@@ -142,7 +142,7 @@ class _Reader:
         if "when" not in members:
             return None
         schema = members["when"]
-        found = schema_faults(schema)
+        found = (*schema_faults(schema), *keyword_faults(schema))
         prefix = pointer((*at, "when"))
         self.faults.extend(Fault(prefix + fault.pointer, fault.message) for fault in found)
         return schema if isinstance(schema, dict) and not found else None

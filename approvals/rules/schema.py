@@ -20,6 +20,18 @@ from placet.protocol.refusals import Fault
 FORBIDDEN = frozenset({"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$id", "uniqueItems"})
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
 DATA = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
+_VOCABULARIES = """
+    $schema $id $anchor $ref $dynamicRef $dynamicAnchor $vocabulary $comment $defs
+    prefixItems items contains additionalProperties properties patternProperties dependentSchemas
+    propertyNames if then else allOf anyOf oneOf not unevaluatedItems unevaluatedProperties
+    type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength
+    minLength pattern maxItems minItems uniqueItems maxContains minContains maxProperties
+    minProperties required dependentRequired
+    title description default deprecated readOnly writeOnly examples
+    format contentEncoding contentMediaType contentSchema
+"""
+KEYWORDS = frozenset(_VOCABULARIES.split())
+"""Every keyword of draft 2020-12."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PATTERNS = jsonschema_rs.RegexOptions(size_limit=1_000_000, dfa_size_limit=1_000_000)
 UNFOLDED_MAX = 2_000
@@ -46,6 +58,23 @@ def schema_faults(schema: JSONValue) -> tuple[Fault, ...]:
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         return (_compile_fault(error),)
     return ()
+
+
+def keyword_faults(schema: JSONValue) -> tuple[Fault, ...]:
+    """The keywords that draft 2020-12 does not know, each at its place.
+
+    A schema without its misspelled keyword fits more values than its author meant, so where that
+    gives a right, nothing unknown is passed over.
+    """
+    unknown: set[Path] = set()
+    for path, node in _subschemas(schema):
+        assert isinstance(node, dict)
+        if not any(path[:cut] in unknown for cut in range(1, len(path) + 1)):
+            unknown.update((*path, name) for name in node.keys() - KEYWORDS)
+    return tuple(
+        Fault(pointer(path), f"“{path[-1]}” is no keyword of draft 2020-12.")
+        for path in sorted(unknown)
+    )
 
 
 def value_faults(schema: dict[str, JSONValue], value: JSONValue) -> tuple[Fault, ...]:

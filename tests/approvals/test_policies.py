@@ -379,6 +379,7 @@ def test_policy_set_saves_versions(cast: Cast, tmp_path: Path) -> None:
         ([{"id": "x", "approvals": [{"from": {"groups": []}}]}], "/0/approvals/0/from/groups"),
         ([{"id": "x", "tools": ["a b"]}], "/0/tools/0"),
         ([{"id": "x", "when": {"$ref": "#/x"}}], "/0/when/$ref"),
+        ([{"id": "x", "when": {"propertys": {"args": {}}}}], "/0/when/propertys"),
         ([{"id": "x"}, {"id": "x"}], "/1/id"),
         ([{"id": "default"}], "/0/id"),
         ([{"id": "x", "expires_in_s": 5}], "/0/expires_in_s"),

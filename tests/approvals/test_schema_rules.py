@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from approvals.rules.schema import schema_faults, value_faults
+from approvals.rules.schema import keyword_faults, schema_faults, value_faults
 
 
 def pointers(schema: Any) -> list[str]:
@@ -58,6 +58,19 @@ def test_an_ordinary_schema_is_taken(schema: dict[str, Any]) -> None:
 )
 def test_a_schema_beyond_the_contract_is_refused_at_its_place(schema: Any, pointer: str) -> None:
     assert pointer in pointers(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "unknown"),
+    [
+        ({"propertys": {"args": {"minimun": 1}}}, ["/propertys"]),
+        ({"properties": {"args": {"minimun": 1}}}, ["/properties/args/minimun"]),
+        ({"allOf": [{"a/b": 1}, {"requires": []}]}, ["/allOf/0/a~1b", "/allOf/1/requires"]),
+        ({"properties": {"propertys": {"const": {"any": 1}}}, "$defs": {"x": {}}}, []),
+    ],
+)
+def test_an_unknown_keyword_is_named_at_its_place(schema: Any, unknown: list[str]) -> None:
+    assert [fault.pointer for fault in keyword_faults(schema)] == unknown
 
 
 def test_references_that_lead_around_are_refused() -> None:
