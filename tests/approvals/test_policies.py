@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from approvals.access import waiting_for
 from approvals.models import Decision, Interrupt, PolicyVersion
 from approvals.models.asking import Asked, ask
+from approvals.rules.policy_file import read_policy
 from audit.models import Event
 from identity.management.reporting import OPERATOR
 from placet.protocol.refusals import RefusalCode
@@ -398,3 +399,12 @@ def test_a_faulty_policy_file_is_refused_at_its_place(
 
     assert f"{pointer}: " in str(refused.value)
     assert not PolicyVersion.objects.exists()
+
+
+def test_a_condition_stored_under_older_rules_is_not_dropped() -> None:
+    when: Any = {"propertys": {}, "required": ["args"]}
+
+    (rule,), faults = read_policy([{"id": "x", "when": when}])
+
+    assert [fault.pointer for fault in faults] == ["/0/when/propertys"]
+    assert rule.when == when
