@@ -42,7 +42,7 @@ class Search:
             agent_id=agent_id,
             type=given["type"] or None,
             tool=given["tool"] or None,
-            digest=given["digest"].lower() or None,
+            digest="".join(given["digest"].lower().split()) or None,
             code=given["code"] or None,
             since_at=_instant("since", given, faults),
             until_at=_instant("until", given, faults),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from approvals.models import Interrupt
 from approvals.rules.presentation import masked_value
-from approvals.web.glance import Glance, glance, masked_args, with_glance
+from approvals.web.glance import Glance, glance, glance_at, masked_args, with_glance
 from approvals.web.words import Line, line
 from audit.reading import RecordedEvent, showings
 from placet.protocol.reading import JSONValue
@@ -26,6 +26,7 @@ class AuditRow:
     line: Line
     interrupt: Interrupt | None
     glance: Glance | None
+    approved: Glance | None
     shown: Sequence[RecordedEvent]
 
 
@@ -53,8 +54,17 @@ def _row(
         line(event),
         interrupt,
         glance(interrupt) if interrupt else None,
+        _approved(event, interrupt) if interrupt else None,
         shown if interrupt else (),
     )
+
+
+def _approved(event: RecordedEvent, interrupt: Interrupt) -> Glance | None:
+    """The other arguments that an edit approved."""
+    decision = getattr(interrupt, "decision", None)
+    if event.type != "interrupt.decided" or decision is None or decision.kind != "edit":
+        return None
+    return glance_at(decision.approved_asked, interrupt.sensitive)
 
 
 def contents(events: Sequence[RecordedEvent], /) -> dict[int, JSONValue]:

@@ -42,10 +42,15 @@ def glance(interrupt: Interrupt) -> Glance:
     """What a list says of the arguments of a row loaded by `with_glance`."""
     asked: str | None = interrupt.short_asked  # type: ignore[attr-defined]
     chars: int = interrupt.asked_chars  # type: ignore[attr-defined]
-    if asked is None:
-        return Glance((), chars)
-    args = masked_args(asked, interrupt.sensitive)
-    return Glance(visible_json(canonical(args)), chars, is_empty=not args)
+    return Glance((), chars) if asked is None else glance_at(asked, interrupt.sensitive)
+
+
+def glance_at(asked: str, sensitive: list[str]) -> Glance:
+    """What a list says of the arguments in a canonical text of a question."""
+    if len(asked) > SHORT_CHARS:
+        return Glance((), len(asked))
+    args = masked_args(asked, sensitive)
+    return Glance(visible_json(canonical(args)), len(asked), is_empty=not args)
 
 
 def masked_args(asked: str, sensitive: list[str]) -> JSONValue:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from approvals.models import Decision
 from audit.chain import event_hash
 from audit.export import read_head
 from audit.models import Event
@@ -56,6 +57,21 @@ def test_a_decision_stands_with_what_was_asked_shown_and_answered(told: Cast) ->
     assert "Shown rae 20" in said
     assert "Answered approve by rae" in said
     assert PAYMENT_SHA256 in said
+
+
+def test_an_edit_stands_with_what_was_approved_instead(cast: Cast) -> None:
+    interrupt = cast.ask(cast.run(), question(args_schema={}))
+    cast.decide(
+        interrupt, cast.rae, decision=DecisionKind.EDIT, args={"to": "B"}, reason="Wrong account"
+    )
+    number_events()
+
+    said = search(cast, type="interrupt.decided")
+
+    approved = Decision.objects.get().approved_sha256
+    assert "Answered edit by rae" in said
+    assert "Wrong account" in said
+    assert f'Approved {{"to":"B"}} {approved}' in said
 
 
 def test_a_refusal_stands_with_its_code_and_what_was_asked(told: Cast) -> None:
