@@ -206,22 +206,7 @@ class Ballot:
         old.end(turn, InterruptState.SUPERSEDED, by=by, successor=following)
         insert([following])
         grant([(following.pk, named)])
-        turn.note(
-            following.event(
-                "interrupt.asked",
-                by=by,
-                from_state=None,
-                revision=turn.run.revision,
-                content_sha256=following.content_digest(),
-                detail={
-                    "call_id": following.call_id,
-                    "attempt": following.attempt,
-                    "kind": following.kind,
-                    "rule": following.rule_actor_id,
-                    "edited": old.pk,
-                },
-            )
-        )
+        turn.note(following.as_asked(by=by, revision=turn.run.revision, edited=old.pk))
         if not rule.clauses:
             Decision.give(turn, following, by_policy(following))
         elif may_approve and is_admitted(

@@ -283,21 +283,7 @@ class Plan:
     def _tell(self, step: Step, by: Actor) -> None:
         new, rule = step.new, step.rule
         assert new is not None and rule is not None
-        self.turn.note(
-            new.event(
-                "interrupt.asked",
-                by=by,
-                from_state=None,
-                revision=self.turn.run.revision,
-                content_sha256=new.content_digest(),
-                detail={
-                    "call_id": new.call_id,
-                    "attempt": new.attempt,
-                    "kind": new.kind,
-                    "rule": new.rule_actor_id,
-                },
-            )
-        )
+        self.turn.note(new.as_asked(by=by, revision=self.turn.run.revision))
         if not rule.clauses:
             Decision.give(self.turn, new, by_policy(new))
 

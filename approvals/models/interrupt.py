@@ -200,6 +200,23 @@ class Interrupt(Content):
             detail=detail or {},
         )
 
+    def as_asked(self, *, by: Actor, revision: int, edited: str | None = None) -> Draft:
+        """The record of the asking: its whole content's digest; `edited` is what it was made of."""
+        return self.event(
+            "interrupt.asked",
+            by=by,
+            from_state=None,
+            revision=revision,
+            content_sha256=self.content_digest(),
+            detail={
+                "call_id": self.call_id,
+                "attempt": self.attempt,
+                "kind": self.kind,
+                "rule": self.rule_actor_id,
+                **({"edited": edited} if edited else {}),
+            },
+        )
+
     def end(
         self,
         turn: Turn,

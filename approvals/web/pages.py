@@ -10,11 +10,7 @@ from audit.record import Draft, Refused
 from audit.refusals import note_refusal_for_tenant
 from identity.models import User
 from placet.protocol.refusals import RefusalCode
-from runs.rules.refusal import Refusal
-
-COUNTED_ONLY = frozenset(
-    {RefusalCode.UNAUTHENTICATED, RefusalCode.RATE_LIMITED, RefusalCode.TOO_LARGE}
-)
+from runs.rules.refusal import COUNTED_ONLY, Refusal
 
 
 def signed_in(request: HttpRequest) -> User:

@@ -61,12 +61,6 @@ class Reply:
         return cls(refusal.code.status, refusal=refusal)
 
 
-class AgentRequest(HttpRequest):
-    """A request after authentication, for type checkers: `auth` is the key's row."""
-
-    auth: AgentKey
-
-
 class AgentKeys(HttpBearer):
     """Reads `Authorization: Bearer <key>`; the key's row becomes `request.auth`."""
 

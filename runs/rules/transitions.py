@@ -12,7 +12,6 @@ from runs.rules.refusal import Refusal
 
 TERMINAL = frozenset({RunState.DONE, RunState.CANCELLED})
 RESTING = frozenset({RunState.READY, RunState.EXPIRED})
-OPEN = frozenset(RunState) - TERMINAL
 
 
 @dataclass(frozen=True, slots=True)
