@@ -24,6 +24,9 @@ from runs.rows import insert, update
 if TYPE_CHECKING:
     from approvals.models.interrupt import Interrupt
 
+# In the order of the closed list, for a constraint must read the same in every process.
+APPROVING_KINDS = [kind.value for kind in DecisionKind if kind in APPROVING]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -87,14 +90,14 @@ class Decision(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(
-                    kind__in=[kind.value for kind in APPROVING],
+                    kind__in=APPROVING_KINDS,
                     approved_asked__isnull=False,
                     approved_sha256__isnull=False,
                     valid_until__isnull=False,
                     idempotency_key__isnull=False,
                 )
                 | models.Q(
-                    ~models.Q(kind__in=[kind.value for kind in APPROVING]),
+                    ~models.Q(kind__in=APPROVING_KINDS),
                     approved_asked__isnull=True,
                     approved_sha256__isnull=True,
                     valid_until__isnull=True,
