@@ -1,8 +1,11 @@
 """How times, digests and strangers' texts are written on pages; escaping is left to Django."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from django import template
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import pgettext
 
 from approvals.rules.visible import Segment, visible
 
@@ -11,8 +14,23 @@ register = template.Library()
 
 @register.filter
 def when(at: datetime) -> str:
-    """An instant in UTC to the second, e.g. "2026-01-31 09:05:00 UTC"."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    """An instant to the second in the reader's zone and form, with its offset from UTC.
+
+    E.g. "Jan 31, 2026, 17:05:00 UTC+08:00".
+    """
+    return _told(at, timezone.get_current_timezone())
+
+
+@register.filter
+def when_utc(at: datetime) -> str:
+    """The same instant in UTC, for people who agree on one with others elsewhere."""
+    return _told(at, UTC)
+
+
+@register.filter
+def is_elsewhere(at: datetime) -> bool:
+    """Whether the reader's clock differs from UTC at this instant."""
+    return bool(timezone.localtime(at).utcoffset())
 
 
 @register.filter
@@ -31,3 +49,15 @@ def grouped(digest: str) -> str:
 def spelled(text: str) -> tuple[Segment, ...]:
     """A stranger's text in pieces, with what hides spelled out."""
     return visible(text)
+
+
+def _told(at: datetime, zone: tzinfo) -> str:
+    local = at.astimezone(zone)
+    # Translators: a date and a time to the second, in the letters of Django's filter "date".
+    form = pgettext("date and time", "M j, Y, H:i:s")
+    return f"{date_format(local, form)} {_offset(local)}"
+
+
+def _offset(local: datetime) -> str:
+    text = local.strftime("%z")
+    return "UTC" if text == "+0000" else f"UTC{text[:3]}:{text[3:5]}"

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 
 def span(seconds: float) -> str:
     """A length of time in its two largest units, e.g. "2 h 5 min"."""
@@ -9,13 +11,14 @@ def span(seconds: float) -> str:
     days, rest = divmod(whole, 86_400)
     hours, rest = divmod(rest, 3600)
     minutes, rest = divmod(rest, 60)
-    units = [(days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")]
+    units = [(days, _("{n} d")), (hours, _("{n} h")), (minutes, _("{n} min")), (rest, _("{n} s"))]
     while len(units) > 1 and units[0][0] == 0:
         units.pop(0)
-    return " ".join(f"{count} {unit}" for count, unit in units[:2] if count) or "0 s"
+    told = [words.format(n=count) for count, words in units[:2] if count]
+    return " ".join(told) or _("{n} s").format(n=0)
 
 
 def left(until: datetime, now: datetime) -> str:
     """How long is left, or that the time is over."""
     seconds = (until - now).total_seconds()
-    return f"{span(seconds)} left" if seconds > 0 else "time is over"
+    return _("{span} left").format(span=span(seconds)) if seconds > 0 else _("time is over")

@@ -13,6 +13,7 @@ from django.core.validators import RegexValidator
 from django.db import models, transaction
 
 from audit.record import Actor, ActorKind, Draft, record_for_tenant
+from identity.languages import language_rule, zone_rule
 from identity.models.group import Group
 from identity.models.tenant import Tenant
 from identity.roles import Role
@@ -35,6 +36,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(blank=True)
     role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
     is_active = models.BooleanField(default=True)
+    language = models.CharField(
+        max_length=16, blank=True, default="", db_default="", validators=[language_rule]
+    )
+    time_zone = models.CharField(
+        max_length=64, blank=True, default="", db_default="", validators=[zone_rule]
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -104,6 +111,16 @@ class User(AbstractBaseUser, PermissionsMixin):
         mine = [Group.named(tenant_id=self.tenant_id, name=name) for name in names]
         role = Group.objects.get(tenant_id=self.tenant_id, is_role=True, name=self.role)
         self.groups.set([group.auth_group_id for group in (*mine, role)])
+
+    def read_in(self, *, language: str, time_zone: str) -> None:
+        """Keep the language and time zone in which this person reads pages and messages.
+
+        "" leaves the language to the browser, and the times in UTC. ValidationError for what is
+        neither. It changes no right, so it goes on no record.
+        """
+        self.language, self.time_zone = language, time_zone
+        self.clean_fields(exclude={f.name for f in self._meta.fields} - {"language", "time_zone"})
+        User.objects.filter(pk=self.pk).update(language=language, time_zone=time_zone)
 
     def deactivate(self, *, by: Actor) -> bool:
         """End this person's access from the next request on; False when it had ended before."""

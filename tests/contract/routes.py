@@ -31,6 +31,7 @@ PAGES = {
     "/runs/<run_id>/cancel/",
     "/audit/",
     "/audit/export/",
+    "/settings/you/",
 }
 """Pages: a session, else the way to the sign-in page."""
 

@@ -8,6 +8,7 @@ from django.core import signing
 from django.test import Client
 
 from approvals.models import Decision, Interrupt, PolicyVersion
+from approvals.templatetags.texts import when
 from approvals.web import view_token
 from audit.models import Event
 from identity.management.reporting import OPERATOR
@@ -255,7 +256,7 @@ def test_repeating_ones_own_answer_says_when_it_was_recorded(cast: Cast) -> None
 
     at = Decision.objects.get(interrupt=interrupt).decided_at
     assert (page.status_code, codes(page)) == (409, ["already_decided"])
-    assert f"Your answer was recorded at {at:%Y-%m-%d %H:%M:%S} UTC" in words(page)
+    assert f"Your answer was recorded at {when(at)}" in words(page)
     assert Decision.objects.count() == 1
 
 

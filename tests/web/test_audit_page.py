@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from approvals.models import Decision
+from approvals.templatetags.texts import when
 from audit.chain import event_hash
 from audit.export import read_head
 from audit.models import Event
@@ -54,7 +55,8 @@ def test_a_decision_stands_with_what_was_asked_shown_and_answered(told: Cast) ->
 
     assert "rae approved it Asked pay_vendor" in said
     assert '{"amount_paise":40000000,"invoice":"INV-88412","vendor_id":"V-2291"}' in said
-    assert "Shown rae 20" in said
+    seen = Event.objects.filter(type="interrupt.shown", actor_name="rae").order_by("id")
+    assert f"Shown rae {when(seen[0].at)}" in said
     assert "Answered approve by rae" in said
     assert PAYMENT_SHA256 in said
 
