@@ -3,7 +3,9 @@
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
+from approvals.sentences import sentence
 from placet.protocol.refusals import RefusalCode
 
 
@@ -12,9 +14,11 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _page(
         request,
         status=403,
-        title="This form can no longer be sent",
-        text="You may have signed in again since the page was opened. Nothing was changed. "
-        "Open the page again and repeat what you did.",
+        title=_("This form can no longer be sent"),
+        text=_(
+            "You may have signed in again since the page was opened. Nothing was changed. "
+            "Open the page again and repeat what you did."
+        ),
     )
 
 
@@ -24,15 +28,15 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
         return _page(
             request,
             status=RefusalCode.TOO_LARGE.status,
-            title=RefusalCode.TOO_LARGE.sentence,
-            text="Nothing was changed. Open the page again and send less.",
+            title=sentence(RefusalCode.TOO_LARGE.sentence),
+            text=_("Nothing was changed. Open the page again and send less."),
             code=RefusalCode.TOO_LARGE,
         )
     return _page(
         request,
         status=400,
-        title="This request could not be read",
-        text="Nothing was changed. Open the page again and repeat what you did.",
+        title=_("This request could not be read"),
+        text=_("Nothing was changed. Open the page again and repeat what you did."),
     )
 
 
@@ -41,8 +45,8 @@ def not_text(request: HttpRequest) -> HttpResponse:
     return _page(
         request,
         status=RefusalCode.INVALID_REQUEST.status,
-        title="What was sent is not text in UTF-8",
-        text="Nothing was changed. Open the page again and repeat what you did.",
+        title=_("What was sent is not text in UTF-8"),
+        text=_("Nothing was changed. Open the page again and repeat what you did."),
         code=RefusalCode.INVALID_REQUEST,
     )
 
@@ -52,8 +56,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return _page(
         request,
         status=404,
-        title="There is nothing here that you can see",
-        text="The address may be wrong, or what was here is for other people.",
+        title=_("There is nothing here that you can see"),
+        text=_("The address may be wrong, or what was here is for other people."),
         code=RefusalCode.NOT_FOUND,
     )
 
@@ -63,9 +67,11 @@ def broken(request: HttpRequest) -> HttpResponse:
     return _page(
         request,
         status=500,
-        title="Something went wrong on our side",
-        text="It is not known whether what you sent was recorded. Open the page again: it shows "
-        "how things stand.",
+        title=_("Something went wrong on our side"),
+        text=_(
+            "It is not known whether what you sent was recorded. Open the page again: it shows "
+            "how things stand."
+        ),
     )
 
 

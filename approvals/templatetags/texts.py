@@ -7,7 +7,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import pgettext
 
+from approvals import names
 from approvals.rules.visible import Segment, visible
+from approvals.sentences import sentence
 
 register = template.Library()
 
@@ -31,6 +33,48 @@ def when_utc(at: datetime) -> str:
 def is_elsewhere(at: datetime) -> bool:
     """Whether the reader's clock differs from UTC at this instant."""
     return bool(timezone.localtime(at).utcoffset())
+
+
+@register.filter
+def told(text: str) -> str:
+    """A sentence of the protocol or the rules, such as a fault's, in the reader's language."""
+    return sentence(text)
+
+
+@register.filter
+def run_state(state: str) -> str:
+    """A run's state in words."""
+    return names.named(names.RUN_STATES, state)
+
+
+@register.filter
+def question_state(state: str) -> str:
+    """A question's state in words."""
+    return names.named(names.QUESTION_STATES, state)
+
+
+@register.filter
+def decision(kind: str) -> str:
+    """What people answered, in words."""
+    return names.named(names.DECISIONS, kind)
+
+
+@register.filter
+def outcome(name: str) -> str:
+    """What an agent says of its run, in words."""
+    return names.named(names.OUTCOMES, name)
+
+
+@register.filter
+def role(name: str) -> str:
+    """A person's role in words."""
+    return names.named(names.ROLES, name)
+
+
+@register.filter
+def event_type(name: str) -> str:
+    """A kind of event in words."""
+    return names.named(names.EVENTS, name)
 
 
 @register.filter

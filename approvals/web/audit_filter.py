@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
 from audit.reading import EventFilter
 from identity.access import agent_by_name, user_by_name
@@ -28,7 +29,7 @@ class Search:
         """The search in these parameters; a name that nobody has finds nothing, and says so."""
         typed = {name: asked.get(name, "").strip() for name in FIELDS}
         faults = {
-            name: "This cannot be searched for."
+            name: _("This cannot be searched for.")
             for name, text in typed.items()
             if len(text) > MOST_CHARS or not text.isprintable()
         }
@@ -55,7 +56,7 @@ def _person_id(tenant_id: int, name: str, faults: dict[str, str]) -> str | None:
         return None
     person = user_by_name(tenant_id, name)
     if person is None:
-        faults["person"] = "Nobody here has this login name."
+        faults["person"] = _("Nobody here has this login name.")
         return NOBODY
     return person.public_id
 
@@ -65,7 +66,7 @@ def _agent_id(tenant_id: int, name: str, faults: dict[str, str]) -> int | None:
         return None
     agent = agent_by_name(tenant_id, name)
     if agent is None:
-        faults["agent"] = "No agent here has this name."
+        faults["agent"] = _("No agent here has this name.")
         return NO_AGENT
     return agent.pk
 
@@ -79,5 +80,5 @@ def _instant(name: str, given: Mapping[str, str], faults: dict[str, str]) -> dat
             return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         pass
-    faults[name] = "Write a date and a time, such as 2026-01-31T09:00."
+    faults[name] = _("Write a date and a time, such as 2026-01-31T09:00.")
     return None

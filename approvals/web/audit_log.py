@@ -5,9 +5,12 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from approvals.access import SEE_ALL
+from approvals.sentences import sentence
 from approvals.web.audit_filter import Search
 from approvals.web.audit_rows import audit_rows, contents
 from approvals.web.pages import page, signed_in
@@ -18,11 +21,11 @@ from placet.protocol.refusals import RefusalCode
 
 PAGE_EVENTS = 25
 TYPES = {
-    "interrupt.decided": "Decisions",
-    "command.refused": "Refusals",
-    "interrupt.asked": "Questions asked",
-    "interrupt.shown": "Questions shown",
-    "run.state_changed": "Runs that moved on",
+    "interrupt.decided": gettext_lazy("Decisions"),
+    "command.refused": gettext_lazy("Refusals"),
+    "interrupt.asked": gettext_lazy("Questions asked"),
+    "interrupt.shown": gettext_lazy("Questions shown"),
+    "run.state_changed": gettext_lazy("Runs that moved on"),
 }
 
 
@@ -76,8 +79,8 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 def _not_permitted(request: HttpRequest) -> HttpResponse:
     refusal = RefusalCode.NOT_PERMITTED
-    text = "The record of the whole tenant is for its admins and auditors."
-    context = {"code": refusal, "title": refusal.sentence, "text": text}
+    text = _("The record of the whole tenant is for its admins and auditors.")
+    context = {"code": refusal, "title": sentence(refusal.sentence), "text": text}
     return page(request, "refused.html", context, status=refusal.status)
 
 

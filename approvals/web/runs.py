@@ -5,11 +5,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from approvals.access import may_cancel, sees_all_of, visible_interrupts, visible_run, visible_runs
 from approvals.models import Interrupt
 from approvals.rules.presentation import Notice, Tree, notice, tree
+from approvals.sentences import sentence
 from approvals.web.forms import read_reason
 from approvals.web.glance import Glance, glance, with_glance
 from approvals.web.keyset import newest_first
@@ -86,11 +88,11 @@ def _run_page(request: HttpRequest, run: Run, refusal: Refusal | None = None) ->
 def _panel(refusal: Refusal, run: Run) -> Panel:
     return Panel(
         code=refusal.code,
-        title=refusal.code.sentence,
-        text=refusal.detail,
+        title=sentence(refusal.code.sentence),
+        text=sentence(refusal.detail),
         at=run.updated_at if run.facts().state.is_terminal else None,
         faults=refusal.faults,
-        way=Way(reverse("run", args=[run.pk]), "See how the run stands"),
+        way=Way(reverse("run", args=[run.pk]), _("See how the run stands")),
     )
 
 

@@ -6,42 +6,49 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import pgettext, pgettext_lazy
+
+from approvals.names import Words, named
 from approvals.rules.visible import Segment, visible
+from approvals.sentences import sentence
 from audit.reading import RecordedEvent
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunState
 
-DECIDED = {
-    "approve": "approved it",
-    "edit": "approved it with other arguments",
-    "reject": "rejected it",
-    "respond": "responded",
-    "done": "found it done",
+# Translators: what follows somebody's name has the context "deed".
+DECIDED: Words = {
+    "approve": pgettext_lazy("deed", "approved it"),
+    "edit": pgettext_lazy("deed", "approved it with other arguments"),
+    "reject": pgettext_lazy("deed", "rejected it"),
+    "respond": pgettext_lazy("deed", "responded"),
+    "done": pgettext_lazy("deed", "found it done"),
 }
-PLAIN = {
-    "interrupt.asked": "asked",
-    "interrupt.shown": "saw the whole question",
-    "interrupt.partly_approved": "approved it; more approvals are needed",
-    "interrupt.superseded": "asked again, and a newer question took its place",
-    "interrupt.expired": "ended it: nobody answered in time",
-    "interrupt.cancelled": "took it back",
-    "interrupt.handed_back": "said that it is done",
-    "interrupt.reopened": "opened it again",
-    "tenant.created": "made the tenant",
-    "user.created": "made an account",
-    "user.deactivated": "deactivated an account",
-    "agent.created": "made an agent",
-    "agent.deactivated": "deactivated an agent",
-    "policy.saved": "saved a version of the policy",
+PLAIN: Words = {
+    "interrupt.asked": pgettext_lazy("deed", "asked"),
+    "interrupt.shown": pgettext_lazy("deed", "saw the whole question"),
+    "interrupt.partly_approved": pgettext_lazy("deed", "approved it; more approvals are needed"),
+    "interrupt.superseded": pgettext_lazy(
+        "deed", "asked again, and a newer question took its place"
+    ),
+    "interrupt.expired": pgettext_lazy("deed", "ended it: nobody answered in time"),
+    "interrupt.cancelled": pgettext_lazy("deed", "took it back"),
+    "interrupt.handed_back": pgettext_lazy("deed", "said that it is done"),
+    "interrupt.reopened": pgettext_lazy("deed", "opened it again"),
+    "tenant.created": pgettext_lazy("deed", "made the tenant"),
+    "user.created": pgettext_lazy("deed", "made an account"),
+    "user.deactivated": pgettext_lazy("deed", "deactivated an account"),
+    "agent.created": pgettext_lazy("deed", "made an agent"),
+    "agent.deactivated": pgettext_lazy("deed", "deactivated an agent"),
+    "policy.saved": pgettext_lazy("deed", "saved a version of the policy"),
 }
-RUN_STATES = {
-    RunState.READY: "ready to go on",
-    RunState.WAIT_USER: "waiting for people",
-    RunState.EXPIRED: "left without an answer in time",
-    RunState.IN_FLIGHT: "carrying out an action",
-    RunState.UNKNOWN: "stopped: an outcome is unknown",
-    RunState.DONE: "done",
-    RunState.CANCELLED: "cancelled",
+RUN_STATES: Words = {
+    RunState.READY: pgettext_lazy("deed", "set the run to ready to go on"),
+    RunState.WAIT_USER: pgettext_lazy("deed", "set the run to waiting for people"),
+    RunState.EXPIRED: pgettext_lazy("deed", "set the run to left without an answer in time"),
+    RunState.IN_FLIGHT: pgettext_lazy("deed", "set the run to carrying out an action"),
+    RunState.UNKNOWN: pgettext_lazy("deed", "set the run to stopped: an outcome is unknown"),
+    RunState.DONE: pgettext_lazy("deed", "set the run to done"),
+    RunState.CANCELLED: pgettext_lazy("deed", "set the run to cancelled"),
 }
 
 
@@ -79,22 +86,19 @@ def line(event: RecordedEvent) -> Line:
 def _words(event: RecordedEvent, detail: dict[str, Any]) -> str:
     match event.type:
         case "interrupt.decided":
-            return DECIDED.get(str(detail.get("decision")), "decided it")
+            return named(DECIDED, str(detail.get("decision")))
         case "interrupt.shown" if detail.get("revealed"):
-            return "saw it with the masked values"
+            return pgettext("deed", "saw it with the masked values")
         case "run.state_changed" if event.from_state is None:
-            return "began the run"
+            return pgettext("deed", "began the run")
         case "run.state_changed":
-            return f"set the run to {_state(event.to_state)}"
+            return named(RUN_STATES, str(event.to_state))
         case "command.refused":
-            return f"was refused: {_sentence(event.code)}"
+            refused = pgettext("deed", "was refused: {sentence}")
+            return refused.format(sentence=_sentence(event.code))
         case _:
-            return PLAIN.get(event.type, event.type)
-
-
-def _state(name: str | None) -> str:
-    return RUN_STATES[RunState(name)] if name in list(RunState) else str(name)
+            return named(PLAIN, event.type)
 
 
 def _sentence(code: str | None) -> str:
-    return RefusalCode(code).sentence if code in list(RefusalCode) else str(code)
+    return sentence(RefusalCode(code).sentence) if code in list(RefusalCode) else str(code)
