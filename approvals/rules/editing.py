@@ -4,7 +4,6 @@ Types are kept because the text of the form is read by the same strict reader as
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from approvals.rules.schema import value_faults
 from placet.protocol import limits
@@ -87,33 +86,3 @@ def typed_response(text: str, schema: Schema | None) -> JSONValue:
 
 def _invalid(faults: tuple[Fault, ...]) -> Refusal:
     return Refusal(code=RefusalCode.INVALID_EDIT, faults=faults)
-
-
-@dataclass(frozen=True, slots=True)
-class MemberChange:
-    """One place where two values differ; None where a side has nothing there."""
-
-    path: tuple[str, ...]
-    before: str | None
-    after: str | None
-
-
-def differences(before: JSONValue, after: JSONValue) -> tuple[MemberChange, ...]:
-    """Every place at which two values differ, deepest first named, values in canonical form."""
-    changes: list[MemberChange] = []
-
-    def walk(old: JSONValue, new: JSONValue, path: tuple[str, ...]) -> None:
-        if isinstance(old, dict) and isinstance(new, dict):
-            for name in sorted(old.keys() | new.keys()):
-                here = (*path, name)
-                if name not in new:
-                    changes.append(MemberChange(here, canonical(old[name]), None))
-                elif name not in old:
-                    changes.append(MemberChange(here, None, canonical(new[name])))
-                else:
-                    walk(old[name], new[name], here)
-        elif (was := canonical(old)) != (now := canonical(new)):
-            changes.append(MemberChange(path, was, now))
-
-    walk(before, after, ())
-    return tuple(changes)

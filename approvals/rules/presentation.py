@@ -5,11 +5,13 @@ value and no faster: a place repeats the names above it only within a bound.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
-from approvals.rules.editing import differences
-from approvals.rules.visible import WARNED, Segment, is_plain, traits, visible, visible_json
+from approvals.rules.differing import MemberChange, differences
+from approvals.rules.lookalikes import skeleton
+from approvals.rules.visible import Segment, Trait, is_plain, traits, visible, visible_json
 from placet.protocol.canonical import canonical
 from placet.protocol.pointers import parse_pointer, pointer
 from placet.protocol.reading import JSONValue
@@ -25,28 +27,65 @@ POINTERS_CHARS = 20_000
 Path = tuple[str, ...]
 
 
+class Kind(StrEnum):
+    """What a line of the tree holds."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    LIST = "list"
+    OBJECT = "object"
+    MASKED = "masked"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One line of the tree: a name and a value, or a name under which more lines follow.
 
-    `closes` has as many items as levels end after this line.
+    `size` counts characters, items or members: of lists and objects always, of texts where they
+    are empty or long. `level` is told only below `DEEP`. `closes` has as many items as levels end
+    after this line.
     """
 
     name: tuple[Segment, ...]
-    kind: str
+    kind: Kind
+    size: int | None = None
+    level: int | None = None
     value: tuple[Segment, ...] = ()
-    is_text: bool = False
-    is_masked: bool = False
     opens: bool = False
     closes: range = range(0)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the value stands for a text, to be shown in quotes."""
+        return self.kind is Kind.TEXT
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the value is withheld."""
+        return self.kind is Kind.MASKED
+
+    @property
+    def is_in_lines(self) -> bool:
+        """Whether the value breaks into lines of its own, which imitate no other row."""
+        return any(segment.is_break for segment in self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing to know of a text, and the code points that it is about."""
+
+    trait: Trait
+    codes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a reader has to know of one place, by its pointer."""
+    """What a reader has to know of one place, by its pointer; without one, of a text by itself."""
 
     where: tuple[Segment, ...]
-    sentence: str
+    found: tuple[Found, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,43 +104,52 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One place where two contents differ; no segments where a side has nothing there."""
+    """One place where two contents differ; no segments where a side has nothing there.
+
+    Where `came_from` names a place, the value stood there before, and both sides are that value.
+    """
 
     where: tuple[Segment, ...]
     before: tuple[Segment, ...] | None
     after: tuple[Segment, ...] | None
     is_masked: bool = False
+    came_from: tuple[Segment, ...] | None = None
 
 
-def tree(value: JSONValue, *, sensitive: Sequence[str] = ()) -> Tree:
-    """A JSON object or list as lines; places that `sensitive` names are masked, whole."""
-    walk = _Walk(_Hidden.of(sensitive))
+def tree(value: JSONValue, *, at: Path = (), sensitive: Sequence[str] = ()) -> Tree:
+    """A JSON object or list as lines; places that `sensitive` names are masked, whole.
+
+    Pointers in `sensitive` begin at the value. Places are named from above: `at` is where the
+    value itself stands.
+    """
+    walk = _Walk(_Hidden.of(sensitive), at)
     walk.inside(value, ())
     return Tree(tuple(walk.rows), tuple(walk.notices), tuple(walk.masked))
 
 
-def notice(where: str, text: str) -> Notice | None:
-    """What is remarkable in one text, or None."""
+def notice(text: str) -> Notice | None:
+    """What is remarkable in one text that stands by itself, or None."""
     found = traits(text)
-    if not found:
-        return None
-    parts = [_sentence(WARNED[trait], codes) for trait, codes in found.items()]
-    return Notice(visible(where), "; ".join(parts) + ".")
+    return Notice((), _told(found)) if found else None
 
 
 def changes(
-    before: JSONValue, after: JSONValue, *, sensitive: Sequence[str] = ()
+    before: JSONValue, after: JSONValue, *, at: Path = (), sensitive: Sequence[str] = ()
 ) -> tuple[Change, ...]:
-    """Every place where two values differ; of masked places only that they do."""
+    """Every place where two values differ; of masked places only that they do.
+
+    Pointers in `sensitive` begin at the values, and places are named from above, as in `tree`.
+    """
     hidden, places = _Hidden.of(sensitive), _Places()
-    return tuple(
-        Change(visible(places.name(found.path) or "/"), None, None, is_masked=True)
-        if hidden.touches(found.path)
-        else Change(
-            visible(places.name(found.path) or "/"), _side(found.before), _side(found.after)
-        )
-        for found in differences(before, after)
-    )
+    return tuple(_change(found, hidden, places, at) for found in differences(before, after))
+
+
+def _change(found: MemberChange, hidden: "_Hidden", places: "_Places", at: Path) -> Change:
+    where = visible(places.name((*at, *found.path)) or "/")
+    if hidden.touches(found.path) or (found.came_from and hidden.touches(found.came_from)):
+        return Change(where, None, None, is_masked=True)
+    came_from = visible(places.name((*at, *found.came_from))) if found.came_from else None
+    return Change(where, _side(found.before), _side(found.after), came_from=came_from)
 
 
 def args_paths(sensitive: Sequence[str]) -> list[str]:
@@ -135,7 +183,7 @@ def _spelled(value: JSONValue) -> str:
     return "".join(segment.text for segment in visible_json(canonical(value)))
 
 
-def _ordered(value: dict[str, JSONValue]) -> list[str]:
+def _ordered(value: Iterable[str]) -> list[str]:
     return sorted(value, key=lambda name: name.encode("utf-16-be"))
 
 
@@ -181,6 +229,7 @@ class _Walk:
     """One pass over a value in canonical order."""
 
     hidden: _Hidden
+    at: Path
     places: _Places = field(default_factory=_Places)
     rows: list[Row] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -188,26 +237,33 @@ class _Walk:
 
     def inside(self, value: JSONValue, path: Path) -> None:
         if path in self.hidden.places:
-            self.masked.append(pointer(path))
+            self.mask(path)
             return
+        if isinstance(value, dict):
+            self.look_among(value, path)
         for part, item in _members(value):
             self.line(item, (*path, part), is_member=isinstance(value, dict))
 
     def line(self, value: JSONValue, path: Path, *, is_member: bool) -> None:
         if is_member:
             self.look(path, path[-1])
-        name, level = visible(path[-1]), f", level {len(path)}" if len(path) > DEEP else ""
+        row = Row(
+            name=visible(path[-1]),
+            kind=_kind(value),
+            size=_size(value),
+            level=len(path) if len(path) > DEEP else None,
+        )
         if path in self.hidden.places:
-            self.masked.append(pointer(path))
-            self.rows.append(Row(name=name, kind=MASK + level, is_masked=True))
+            self.mask(path)
+            self.rows.append(replace(row, kind=Kind.MASKED, size=None))
         elif self.is_branch(value, path):
-            name = visible(self.places.name(path)) if level else name
-            self.rows.append(Row(name=name, kind=_kind(value) + level, opens=True))
+            name = visible(self.name(path)) if row.level else row.name
+            self.rows.append(replace(row, name=name, opens=True))
             self.inside(value, path)
             last = self.rows[-1]
             self.rows[-1] = replace(last, closes=range(len(last.closes) + 1))
         else:
-            self.leaf(value, path, Row(name=name, kind=_kind(value) + level))
+            self.leaf(value, path, row)
 
     def is_branch(self, value: JSONValue, path: Path) -> bool:
         if not isinstance(value, dict | list) or not value:
@@ -217,15 +273,30 @@ class _Walk:
         return not all(_fits_inline(item) for item in value)
 
     def leaf(self, value: JSONValue, path: Path, row: Row) -> None:
-        is_text = isinstance(value, str)
         if isinstance(value, str):
             self.look(path, value)
         shown = visible(value) if isinstance(value, str) else visible_json(canonical(value))
-        self.rows.append(replace(row, value=shown, is_text=is_text))
+        self.rows.append(replace(row, value=shown))
 
     def look(self, path: Path, text: str) -> None:
-        if not is_plain(text) and (found := notice(self.places.name(path), text)):
-            self.notices.append(found)
+        if not is_plain(text) and (found := traits(text)):
+            self.notices.append(Notice(visible(self.name(path)), _told(found)))
+
+    def look_among(self, members: dict[str, JSONValue], path: Path) -> None:
+        """Names of one object that may be taken for each other."""
+        shapes: dict[str, list[str]] = {}
+        for name in members:
+            shapes.setdefault(skeleton(name), []).append(name)
+        for same in shapes.values():
+            for name in _ordered(same) if len(same) > 1 else ():
+                where = visible(self.name((*path, name)))
+                self.notices.append(Notice(where, (Found(Trait.TWIN),)))
+
+    def mask(self, path: Path) -> None:
+        self.masked.append(pointer((*self.at, *path)))
+
+    def name(self, path: Path) -> str:
+        return self.places.name((*self.at, *path))
 
 
 def _members(value: JSONValue) -> Iterator[tuple[str, JSONValue]]:
@@ -243,33 +314,32 @@ def _fits_inline(item: JSONValue) -> bool:
     return not item or not isinstance(item, dict | list)
 
 
-def _kind(value: JSONValue) -> str:
-    kind = "null" if value is None else _KINDS[type(value)]
-    match value:
-        case str() | list() | dict() if not value:
-            return f"{kind}, empty"
-        case str() if len(value) > LONG_TEXT:
-            return f"{kind}, {len(value):,} characters"
-        case list():
-            return f"{kind}, {_many(len(value), 'item')}"
-        case dict():
-            return f"{kind}, {_many(len(value), 'member')}"
-        case _:
-            return kind
+def _kind(value: JSONValue) -> Kind:
+    return Kind.NULL if value is None else _KINDS[type(value)]
 
 
-_KINDS: dict[type, str] = {
-    str: "text",
-    bool: "true or false",
-    int: "number",
-    float: "number",
-    list: "list",
-    dict: "object",
+_KINDS: dict[type, Kind] = {
+    str: Kind.TEXT,
+    bool: Kind.BOOLEAN,
+    int: Kind.NUMBER,
+    float: Kind.NUMBER,
+    list: Kind.LIST,
+    dict: Kind.OBJECT,
 }
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _size(value: JSONValue) -> int | None:
+    match value:
+        case str() if 0 < len(value) <= LONG_TEXT:
+            return None
+        case str() | list() | dict():
+            return len(value)
+        case _:
+            return None
+
+
+def _told(found: dict[Trait, tuple[int, ...]]) -> tuple[Found, ...]:
+    return tuple(Found(trait, codes) for trait, codes in found.items())
 
 
 def _side(text: str | None) -> tuple[Segment, ...] | None:
@@ -284,13 +354,3 @@ def _masked(value: JSONValue, path: Path, hidden: set[Path]) -> JSONValue:
     if isinstance(value, list):
         return [_masked(item, (*path, str(at)), hidden) for at, item in enumerate(value)]
     return value
-
-
-def _sentence(what: str, codes: list[int]) -> str:
-    if not codes:
-        return "Has letters that are read from right to left; they stand in the order of sending"
-    if codes == [ord(" ")]:
-        return f"Has {what}"
-    named = ", ".join(f"U+{code:04X}" for code in codes[:3])
-    more = f" and {len(codes) - 3} others" if len(codes) > 3 else ""
-    return f"Has characters that {what}: {named}{more}"

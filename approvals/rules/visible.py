@@ -1,7 +1,8 @@
 """Text of strangers as it can be read safely: what hides, reorders or imitates is spelled out.
 
 Guards what a person decides on: two texts that differ never look the same, and the order in
-which characters are read is the order in which they are sent.
+which characters are read is the order in which they are sent. What is assigned is what the
+Unicode database of the running Python knows; a newer character stands as its code point.
 """
 
 import re
@@ -11,62 +12,69 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
+from approvals.rules.lookalikes import imitating, mixed
+from approvals.rules.marks import odd_marks
+
 LONG_BLANKS = 3
-"""So many blanks in a row, and more, are shown as a count."""
+"""So many blanks or line ends in a row, and more, are shown as a count."""
 
 
 class Trait(StrEnum):
-    """Why a character is spelled out."""
+    """Why a character is spelled out, or what else a text has that a reader has to know."""
 
     DIRECTION = "direction"
+    RIGHT_TO_LEFT = "right_to_left"
     INVISIBLE = "invisible"
     CONTROL = "control"
+    LAYOUT = "layout"
     SPACE = "space"
     BREAK = "break"
     BLANKS = "blanks"
+    EDGE = "edge"
     UNKNOWN = "unknown"
     COMBINING = "combining"
     LOOKALIKE = "lookalike"
+    MIXED = "mixed"
+    IMITATION = "imitation"
+    TWIN = "twin"
 
 
-WARNED = {
-    Trait.DIRECTION: "change the direction in which text is read",
-    Trait.INVISIBLE: "cannot be seen",
-    Trait.CONTROL: "control a terminal, a printer or the end of lines",
-    Trait.SPACE: "look like an ordinary blank or line end and are none",
-    Trait.BLANKS: "blanks in a long row, shown as a count",
-    Trait.UNKNOWN: "have no meaning that everybody shares",
-    Trait.COMBINING: "are drawn onto the character before them",
-    Trait.LOOKALIKE: "look like other characters",
-}
+UNTOLD = frozenset({Trait.BREAK})
+"""What is marked where it stands, and needs no further word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of text to show; with a trait it stands for `count` times the character `code`."""
+    """A piece of text to show; with a code it stands for `count` times that character."""
 
     text: str
     trait: Trait | None = None
-    code: int = 0
+    code: int | None = None
     count: int = 1
 
     @property
+    def exact(self) -> str:
+        """The characters that this piece stands for."""
+        return self.text if self.code is None else chr(self.code) * self.count
+
+    @property
     def title(self) -> str:
-        """The character's name, for whoever asks."""
-        name = unicodedata.name(chr(self.code), "character without a name")
-        return f"U+{self.code:04X} {name}"
+        """The character's code point and, where it has one, its name in the standard."""
+        if self.code is None:
+            return self.text
+        return f"U+{self.code:04X} {_name(chr(self.code))}".rstrip()
 
     @property
     def is_break(self) -> bool:
         """Whether the text goes on in a new line."""
-        return self.trait is Trait.BREAK
+        return self.code == ord("\n")
 
 
 def visible(text: str) -> tuple[Segment, ...]:
     """The text in pieces to be shown one after the other; nothing of it is left out."""
     if is_plain(text):
         return (Segment(text),) if text else ()
-    return tuple(_segments(text))
+    return tuple(_joined(_counted(list(_pieces(text)))))
 
 
 def visible_json(text: str) -> tuple[Segment, ...]:
@@ -74,35 +82,52 @@ def visible_json(text: str) -> tuple[Segment, ...]:
     if text.isascii() and text.isprintable():
         return (Segment(text),) if text else ()
     pieces = []
-    for trait, code, char in _marked(text):
+    for trait, char in _marked(text):
         shown = char if trait is None else _json_escape(char)
-        pieces.append(Segment(shown, trait, code if trait else 0))
+        pieces.append(Segment(shown, trait, ord(char) if trait else None))
     return tuple(_joined(pieces))
 
 
 def is_plain(text: str) -> bool:
     """Whether nothing of it needs to be spelled out, by the quickest look."""
-    return text.isascii() and text.isprintable() and " " * LONG_BLANKS not in text
+    return (
+        text.isascii()
+        and text.isprintable()
+        and text.strip(" ") == text
+        and " " * LONG_BLANKS not in text
+        and not _IMITATION.search(text)
+    )
 
 
-def traits(text: str) -> dict[Trait, list[int]]:
-    """What is spelled out in a text: for each trait the characters, each once, in their order."""
-    found: dict[Trait, list[int]] = {}
+def traits(text: str) -> dict[Trait, tuple[int, ...]]:
+    """What a reader has to know: for each trait its characters, each once, in their order."""
+    found: dict[Trait, dict[int, None]] = {}
     for segment in visible(text):
-        if segment.trait in WARNED:
-            codes = found.setdefault(segment.trait, [])
-            if segment.code not in codes:
-                codes.append(segment.code)
-    if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text):
-        found.setdefault(Trait.DIRECTION, [])
-    return found
+        if segment.trait is not None and segment.trait not in UNTOLD:
+            codes = found.setdefault(segment.trait, {})
+            if segment.code is not None:
+                codes[segment.code] = None
+    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text):
+        found.setdefault(Trait.RIGHT_TO_LEFT, {})
+    return {trait: tuple(codes) for trait, codes in found.items()}
 
 
-def _segments(text: str) -> Iterator[Segment]:
-    pieces = []
-    for trait, code, char in _marked(text):
-        pieces.append(Segment(_label(trait, char), trait, code if trait else 0))
-    yield from _joined(_counted(pieces))
+_IMITATION = re.compile(
+    r"U\+[0-9A-Fa-f]{4,6}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\}|\\U[0-9A-Fa-f]{8}"
+    r"|[␣↵⇥⟨⟩\u2400-\u2426]+"
+)
+"""Plain letters that could be taken for a mark of ours, or for an escape of a language."""
+
+
+def _pieces(text: str) -> Iterator[Segment]:
+    written_out = {found.start(): found.end() for found in _IMITATION.finditer(text)}
+    until = 0
+    for place, (trait, char) in enumerate(_marked(text)):
+        if place in written_out:
+            until = written_out[place]
+            yield Segment(text[place:until], Trait.IMITATION)
+        elif place >= until:
+            yield Segment(_label(trait, char), trait, ord(char) if trait else None)
 
 
 def _label(trait: Trait | None, char: str) -> str:
@@ -111,23 +136,29 @@ def _label(trait: Trait | None, char: str) -> str:
             return char
         case Trait.BREAK:
             return "↵"
-        case Trait.LOOKALIKE:
+        case Trait.LOOKALIKE | Trait.MIXED:
             return f"{char}⟨U+{ord(char):04X}⟩"
         case _:
             return {"\t": "⇥", "\r": "CR"}.get(char, f"U+{ord(char):04X}")
 
 
 def _counted(pieces: list[Segment]) -> Iterator[Segment]:
-    """Blanks in a long row, and the same mark again and again, become one piece with a count."""
+    """Blanks in a long row or at an end, and the same mark over and over, get a count."""
+    at = 0
     for (text, trait), group in groupby(pieces, key=lambda piece: (piece.text, piece.trait)):
         same = list(group)
         count = len(same)
-        if text == " " and trait is None and count >= LONG_BLANKS:
-            yield Segment(f"␣×{count}", Trait.BLANKS, ord(" "), count)
-        elif trait in (None, Trait.BREAK) or count < LONG_BLANKS:
+        is_edge = at == 0 or at + count == len(pieces)
+        at += count
+        if text == " " and trait is None and (count >= LONG_BLANKS or is_edge):
+            shown = "␣" if count == 1 else f"␣×{count}"
+            kind = Trait.BLANKS if count >= LONG_BLANKS else Trait.EDGE
+            yield Segment(shown, kind, ord(" "), count)
+        elif trait in (None, Trait.IMITATION) or count < LONG_BLANKS:
             yield from same
         else:
-            yield Segment(f"{text}×{count}", trait, same[0].code, count)
+            kind = Trait.BLANKS if trait is Trait.BREAK else trait
+            yield Segment(f"{text}×{count}", kind, same[0].code, count)
 
 
 def _joined(pieces: Iterator[Segment] | list[Segment]) -> Iterator[Segment]:
@@ -138,24 +169,34 @@ def _joined(pieces: Iterator[Segment] | list[Segment]) -> Iterator[Segment]:
             yield from group
 
 
-def _marked(text: str) -> Iterator[tuple[Trait | None, int, str]]:
-    imitating = _imitating(text)
-    before = ""
+def _marked(text: str) -> Iterator[tuple[Trait | None, str]]:
+    if text.isascii():
+        yield from ((None if char.isprintable() else _trait(char), char) for char in text)
+        return
+    looking_alike, of_others, marks = imitating(text), mixed(text), odd_marks(text)
     for place, char in enumerate(text):
         if char.isascii() and char.isprintable():
-            trait = None
-        elif place in imitating:
-            trait = Trait.LOOKALIKE
+            yield None, char
+        elif (trait := _trait(char)) is not None:
+            yield trait, char
+        elif place in marks:
+            yield Trait.COMBINING, char
+        elif place in looking_alike:
+            yield Trait.LOOKALIKE, char
         else:
-            trait = _trait(char, before)
-        yield trait, ord(char), char
-        before = char
+            yield Trait.MIXED if place in of_others else None, char
 
 
 _DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BLANK_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u034f")
+_BLANK_LETTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u303f\u3164\uffa0\U00016fe4\U0001d159"
+)
 _BLANK_LETTERS_RANGES = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
-
+_DRAWN_FORMATS = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+_NO_CHARACTER = frozenset("\ufffc\ufffd")
+"""What stands where an object, or a character that could not be read, was left out."""
 
 _BY_CATEGORY = {
     "Cf": Trait.INVISIBLE,
@@ -169,69 +210,42 @@ _BY_CATEGORY = {
 }
 
 
-def _trait(char: str, before: str) -> Trait | None:
-    category = unicodedata.category(char)
+def _trait(char: str) -> Trait | None:
+    """Why a character is spelled out wherever it stands."""
     if char == "\n":
         return Trait.BREAK
     if char in _DIRECTION:
         return Trait.DIRECTION
     if char in _BLANK_LETTERS or _is_in(ord(char), _BLANK_LETTERS_RANGES):
         return Trait.INVISIBLE
-    if category in ("Mn", "Me", "Mc") and _is_decomposed(before, char):
-        return Trait.COMBINING
-    return _BY_CATEGORY.get(category)
+    if char in _DRAWN_FORMATS:
+        return Trait.LAYOUT
+    if char in _NO_CHARACTER:
+        return Trait.UNKNOWN
+    return _BY_CATEGORY.get(unicodedata.category(char))
 
 
 def _is_in(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     return any(first <= code <= last for first, last in ranges)
 
 
-def _is_decomposed(before: str, mark: str) -> bool:
-    """Whether a mark stands where no script needs it: alone, on ASCII, or instead of one letter."""
-    if not before or before.isascii() or unicodedata.category(mark) == "Me":
-        return True
-    return len(unicodedata.normalize("NFC", before + mark)) == 1
+_CONTROLS = (
+    *("NULL", "START OF HEADING", "START OF TEXT", "END OF TEXT", "END OF TRANSMISSION"),
+    *("ENQUIRY", "ACKNOWLEDGE", "ALERT", "BACKSPACE", "CHARACTER TABULATION", "LINE FEED"),
+    *("LINE TABULATION", "FORM FEED", "CARRIAGE RETURN", "SHIFT OUT", "SHIFT IN"),
+    *("DATA LINK ESCAPE", "DEVICE CONTROL ONE", "DEVICE CONTROL TWO", "DEVICE CONTROL THREE"),
+    *("DEVICE CONTROL FOUR", "NEGATIVE ACKNOWLEDGE", "SYNCHRONOUS IDLE"),
+    *("END OF TRANSMISSION BLOCK", "CANCEL", "END OF MEDIUM", "SUBSTITUTE", "ESCAPE"),
+    *("INFORMATION SEPARATOR FOUR", "INFORMATION SEPARATOR THREE"),
+    *("INFORMATION SEPARATOR TWO", "INFORMATION SEPARATOR ONE"),
+)
+_OTHER_CONTROLS = {"\x7f": "DELETE", "\x85": "NEXT LINE", "\x9b": "CONTROL SEQUENCE INTRODUCER"}
 
 
-_WORD = re.compile(r"[^\W\d_]+")
-_IMITATING_SCRIPTS = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-_LIKE_LATIN = frozenset("аеорсухіјѕԁԛԝһӏАВЕКМНОРСТУХІЈЅоνΑΒΕΖΗΙΚΜΝΟΡΤΥΧοορսօոհ")
-_LIKE_ASCII = frozenset("⁄∕⧸‐‑‒−˗꞉∶ǀ∣ɑɡıȷ․‚")
-
-
-def _imitating(text: str) -> frozenset[int]:
-    """Places of letters that imitate ASCII: compatibility forms, and other scripts among Latin."""
-    places = {place for place, char in enumerate(text) if _is_like_ascii(char)}
-    is_posing = _is_posing(text)
-    for word in _WORD.finditer(text):
-        foreign = [
-            place
-            for place in range(word.start(), word.end())
-            if not text[place].isascii() and _script(text[place]) in _IMITATING_SCRIPTS
-        ]
-        is_mixed = any(_script(char) == "LATIN" for char in word.group())
-        if is_mixed or (is_posing and len(foreign) == len(word.group())):
-            places.update(foreign)
-    return frozenset(places)
-
-
-def _is_posing(text: str) -> bool:
-    """Whether all letters of other scripts have a Latin twin: no prose does that."""
-    letters = [char for char in text if _script(char) in _IMITATING_SCRIPTS]
-    return all(char in _LIKE_LATIN for char in letters)
-
-
-def _is_like_ascii(char: str) -> bool:
-    if char.isascii() or unicodedata.category(char) in ("Zs", "Cf"):
-        return False
-    plain = unicodedata.normalize("NFKC", char)
-    return char in _LIKE_ASCII or (len(plain) == 1 and plain.isascii())
-
-
-def _script(char: str) -> str:
-    if char.isascii():
-        return "LATIN" if char.isalpha() else ""
-    return unicodedata.name(char, "").partition(" ")[0]
+def _name(char: str) -> str:
+    if ord(char) < len(_CONTROLS):
+        return _CONTROLS[ord(char)]
+    return unicodedata.name(char, _OTHER_CONTROLS.get(char, ""))
 
 
 def _json_escape(char: str) -> str:
