@@ -15,27 +15,29 @@ from runs.rules.refusal import Refusal
 
 Schema = dict[str, JSONValue]
 
+ARGS, RESPONSE = "/args", "/response"
+
 
 def edited_asked(
     content: Mapping[str, JSONValue], args: JSONValue, schema: Schema | None
 ) -> str | Refusal:
     """The canonical text of the same tool and target with these arguments, or what is wrong.
 
-    Pointers are into the arguments. The tool is never taken from the form: another tool is
-    another question.
+    Pointers begin above the arguments: "/args/…", as pages name them. The tool is never taken
+    from the form: another tool is another question.
     """
     if args is None:
-        return _invalid((Fault("", "The edited arguments are missing."),))
+        return _invalid((Fault(ARGS, "The edited arguments are missing."),))
     if not isinstance(args, dict):
-        return _invalid((Fault("", "The arguments have to be an object, { … }."),))
+        return _invalid((Fault(ARGS, "The arguments have to be an object, { … }."),))
     if schema is not None and (faults := value_faults(schema, args)):
-        return _invalid(faults)
+        return _invalid(_inside(ARGS, faults))
     target = content["target"]
     assert target is None or isinstance(target, dict)
     try:
         text = canonical_asked(tool=str(content["tool"]), args=args, target=target)
     except NotCanonical as error:
-        return _invalid((Fault("", str(error)),))
+        return _invalid((Fault(ARGS, str(error)),))
     if len(text.encode()) > limits.ASKED_BYTES:
         return Refusal(
             code=RefusalCode.TOO_LARGE,
@@ -54,18 +56,18 @@ def unheeded_edit(content: Mapping[str, JSONValue], args: JSONValue) -> Refusal 
     return Refusal(
         code=RefusalCode.INVALID_EDIT,
         detail="The arguments in the form are not those asked.",
-        faults=(Fault("", "Edit approves your arguments; restore them to approve those asked."),),
+        faults=(Fault(ARGS, "Edit approves your arguments; restore them to approve those asked."),),
     )
 
 
 def response_fault(response: JSONValue, schema: Schema | None) -> Refusal | None:
     """What is wrong with a response, by its schema and size."""
     if response is None or response == "":
-        return _invalid((Fault("", "Write a response."),))
+        return _invalid((Fault(RESPONSE, "Write a response."),))
     if len(canonical(response).encode()) > limits.RESULT_BYTES:
         return Refusal(code=RefusalCode.TOO_LARGE)
     if schema is not None and (faults := value_faults(schema, response)):
-        return _invalid(faults)
+        return _invalid(_inside(RESPONSE, faults))
     return None
 
 
@@ -82,6 +84,10 @@ def typed_response(text: str, schema: Schema | None) -> JSONValue:
     if schema is not None:
         return text if value_faults(schema, value) and not value_faults(schema, text) else value
     return value if isinstance(value, dict | list) else text
+
+
+def _inside(where: str, faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    return tuple(Fault(where + fault.pointer, fault.message) for fault in faults)
 
 
 def _invalid(faults: tuple[Fault, ...]) -> Refusal:

@@ -68,13 +68,13 @@ class QuestionPage:
     def args(self) -> Tree:
         """The arguments, masked where the agent said so, unless revealed."""
         hidden = () if self.is_revealed else self.interrupt.sensitive
-        return tree(self.content["args"], sensitive=hidden)
+        return tree(self.content["args"], at=("args",), sensitive=hidden)
 
     @cached_property
     def target(self) -> Tree | None:
         """Where the tool would act, where that was said."""
         target = self.content["target"]
-        return None if target is None else tree(target)
+        return None if target is None else tree(target, at=("target",))
 
     @property
     def is_whole(self) -> bool:
@@ -96,7 +96,7 @@ class QuestionPage:
     def notices(self) -> list[Notice]:
         """What hides or misleads in what the agent sent."""
         found = [*self.args.notices, *(self.target.notices if self.target else ())]
-        words = notice("the agent's words", self.interrupt.description)
+        words = notice(self.interrupt.description)
         return [*found, words] if words else found
 
     @property
@@ -163,7 +163,7 @@ class QuestionPage:
         if self.decision is None or self.decision.kind != "edit":
             return ()
         hidden = () if self.is_revealed else self.interrupt.sensitive
-        return changes(self.content["args"], self.decision.args, sensitive=hidden)
+        return changes(self.content["args"], self.decision.args, at=("args",), sensitive=hidden)
 
     @cached_property
     def last_attempt(self) -> Interrupt | None:

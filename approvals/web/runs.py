@@ -137,7 +137,7 @@ class RunPage:
             questions=[(interrupt, glance(interrupt)) for interrupt in found],
             lines=lines(shown),
             context=tree({"context": context}) if sees_all and context is not None else None,
-            labels=tree(labels) if sees_all and labels else None,
-            notice=notice("the title", run.title),
+            labels=tree(labels, at=("labels",)) if sees_all and labels else None,
+            notice=notice(run.title),
             next_seq=shown[-1].run_seq if len(events) > EVENTS_MAX else None,
         )

@@ -68,7 +68,7 @@ def test_an_edit_changes_only_what_was_changed_and_keeps_every_type(cast: Cast) 
     said = words(preview)
     assert "What you change /args/cents 4900 → 5000" in said
     assert str(decision.approved_sha256) in said
-    assert "Changed before approving /cents 4900 → 5000" in words(look(rae, interrupt))
+    assert "Changed before approving /args/cents 4900 → 5000" in words(look(rae, interrupt))
 
 
 def test_hidden_characters_survive_an_edit_of_something_else(cast: Cast) -> None:

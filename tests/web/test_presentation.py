@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.rules.presentation import changes, masked_value, notice, pretty, tree
+from approvals.rules.presentation import Found, Kind, changes, masked_value, notice, pretty, tree
 from approvals.rules.visible import Segment, Trait, visible, visible_json
 from placet.protocol.canonical import canonical
 from placet.protocol.reading import JSONValue, read_json
@@ -20,9 +20,7 @@ def shown(segments: tuple[Segment, ...] | None) -> str:
 
 def restored(segments: tuple[Segment, ...]) -> str:
     """What a copy holds: each spelled-out character as itself again."""
-    return "".join(
-        chr(segment.code) * segment.count if segment.trait else segment.text for segment in segments
-    )
+    return "".join(segment.exact for segment in segments)
 
 
 @pytest.mark.parametrize(
@@ -72,17 +70,12 @@ def test_nothing_is_left_out_and_the_copy_is_exact(text: str) -> None:
     """H-32: the order of reading is the order of sending."""
     pieces = visible(text)
 
-    copied = "".join(
-        chr(piece.code) * piece.count if piece.trait else piece.text for piece in pieces
-    )
-    assert copied == text
+    assert restored(pieces) == text
 
 
 @given(st.text())
 def test_no_unseen_character_is_shown_as_itself(text: str) -> None:
     for piece in visible(text):
-        if piece.trait is Trait.LOOKALIKE:
-            continue
         for char in piece.text:
             assert unicodedata.category(char) not in ("Cc", "Cf", "Zl", "Zp", "Co", "Cn", "Cs")
 
@@ -126,25 +119,27 @@ def test_the_tree_names_every_value_with_its_type() -> None:
         "none": {},
         "nobody": [],
         "who": {"name": "Ada"},
+        "long": "x" * 81,
     }
 
     rows = [
-        (shown(row.name), row.kind, shown(row.value), row.opens, len(row.closes))
+        (shown(row.name), row.kind, row.size, shown(row.value), row.opens, len(row.closes))
         for row in tree(args).rows
     ]
 
     assert rows == [
-        ("cents", "number", "4900", False, 0),
-        ("dry_run", "true or false", "false", False, 0),
-        ("empty", "text, empty", "", False, 0),
-        ("ids", "list, 2 items", "[1,2]", False, 0),
-        ("nobody", "list, empty", "[]", False, 0),
-        ("none", "object, empty", "{}", False, 0),
-        ("note", "null", "null", False, 0),
-        ("rate", "number", "0.1", False, 0),
-        ("who", "object, 1 member", "", True, 0),
-        ("name", "text", "Ada", False, 1),
-        ("zip", "text", "01234", False, 0),
+        ("cents", Kind.NUMBER, None, "4900", False, 0),
+        ("dry_run", Kind.BOOLEAN, None, "false", False, 0),
+        ("empty", Kind.TEXT, 0, "", False, 0),
+        ("ids", Kind.LIST, 2, "[1,2]", False, 0),
+        ("long", Kind.TEXT, 81, "x" * 81, False, 0),
+        ("nobody", Kind.LIST, 0, "[]", False, 0),
+        ("none", Kind.OBJECT, 0, "{}", False, 0),
+        ("note", Kind.NULL, None, "null", False, 0),
+        ("rate", Kind.NUMBER, None, "0.1", False, 0),
+        ("who", Kind.OBJECT, 1, "", True, 0),
+        ("name", Kind.TEXT, None, "Ada", False, 1),
+        ("zip", Kind.TEXT, None, "01234", False, 0),
     ]
 
 
@@ -161,10 +156,12 @@ def test_deep_places_say_their_level_and_open_with_their_whole_pointer() -> None
     for name in "hgfedcba":
         value = {name: value}
 
-    assert [(shown(row.name), row.kind) for row in tree(value).rows][-3:] == [
-        ("f", "object, 1 member"),
-        ("/a/b/c/d/e/f/g", "object, 1 member, level 7"),
-        ("h", "text, level 8"),
+    assert [(shown(row.name), row.kind, row.level) for row in tree(value, at=("args",)).rows][
+        -3:
+    ] == [
+        ("f", Kind.OBJECT, None),
+        ("/args/a/b/c/d/e/f/g", Kind.OBJECT, 7),
+        ("h", Kind.TEXT, 8),
     ]
 
 
@@ -252,32 +249,49 @@ def test_members_that_came_and_went_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "found"),
     [
         ("plain", None),
         ("a\nb", None),
-        ("x\u202ey", "Has characters that change the direction in which text is read: U+202E."),
-        ("a    b", "Has blanks in a long row, shown as a count."),
-        (
-            "שלום",
-            "Has letters that are read from right to left; they stand in the order of sending.",
-        ),
-        (
-            "\u200b\u200c\u200d\u2060",
-            "Has characters that cannot be seen: U+200B, U+200C, U+200D and 1 others.",
-        ),
+        ("x\u202ey", (Found(Trait.DIRECTION, (0x202E,)),)),
+        ("a    b", (Found(Trait.BLANKS, (0x20,)),)),
+        ("שלום", (Found(Trait.RIGHT_TO_LEFT),)),
+        ("\u200b\u200c\u200b", (Found(Trait.INVISIBLE, (0x200B, 0x200C)),)),
     ],
 )
-def test_a_notice_says_what_is_there(text: str, sentence: str | None) -> None:
-    found = notice("here", text)
-
-    assert (found.sentence if found else None) == sentence
+def test_a_notice_tells_what_is_there(text: str, found: tuple[Found, ...] | None) -> None:
+    assert (told.found if (told := notice(text)) else None) == found
 
 
 def test_notices_name_the_place_of_names_and_values() -> None:
-    found = tree({"ok": 1, "a\u2028b": {"c": "d\u200be"}}).notices
+    found = tree({"ok": 1, "a\u2028b": {"c": "d\u200be"}}, at=("args",)).notices
 
-    assert [shown(one.where) for one in found] == ["/aU+2028b", "/aU+2028b/c"]
+    assert [shown(one.where) for one in found] == ["/args/aU+2028b", "/args/aU+2028b/c"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("amount", "am\u043eunt"),
+        ("item1", "iteml"),
+        ("O2", "02"),
+        ("modern", "modem"),
+        ("to", "to "),
+        ("to", "t\u200bo"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("id", "\uff49d"),
+    ],
+)
+def test_names_that_look_equal_are_told_at_both(one: str, other: str) -> None:
+    found = tree({one: 1, other: 2, "third": 3}).notices
+
+    twins = [shown(note.where) for note in found if note.found == (Found(Trait.TWIN),)]
+    names = sorted((one, other), key=lambda name: name.encode("utf-16-be"))
+    assert twins == [shown(visible(f"/{name}")) for name in names]
+
+
+def test_names_that_differ_in_what_is_seen_are_not_told() -> None:
+    assert tree({"to": 1, "too": 2, "from": 3, "form": 4, "p50": 5, "p5": 6}).notices == ()
 
 
 def test_the_edit_box_is_in_lines_and_in_canonical_order() -> None:

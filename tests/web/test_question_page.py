@@ -266,7 +266,7 @@ def test_masked_values_are_revealed_by_a_post_that_is_recorded(cast: Cast) -> No
         assert value not in masked.content.decode()
         assert value not in rae.get("/").content.decode()
         assert value not in rae.get(f"/runs/{interrupt.run_id}/").content.decode()
-    assert "Masked: /config/password, /items/0/api_key, /url" in words(masked)
+    assert "Masked: /args/config/password, /args/items/0/api_key, /args/url" in words(masked)
 
     revealed = rae.post(f"/interrupts/{interrupt.pk}/reveal/")
     assert "hunter2" in revealed.content.decode() and "sk-test" in revealed.content.decode()
