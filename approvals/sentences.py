@@ -145,7 +145,7 @@ SCHEMA: Final = (
 )
 """What the engine for JSON Schemas says of a value."""
 
-VALUE: Final = "the value"
+VALUE: Final = _("the value")
 ITEM = r'(?:"(?:[^"\\]|\\.)*"|[^\s",]+)'
 FORMS: Final = {
     "n": r"\d+",
@@ -178,7 +178,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _compiled() -> Iterator[tuple[str, re.Pattern[str]]]:
-    for template in (*ANSWERS, *JSON, *SCHEMA, _(VALUE)):
+    for template in (*ANSWERS, *JSON, *SCHEMA):
         parts = re.split(r"%\((\w+)\)s", template)
         if len(parts) > 1:
             names = (f"(?P<{name}>{FORMS.get(name, '.+')})" for name in parts[1::2])
