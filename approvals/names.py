@@ -68,6 +68,7 @@ EVENTS: Final[Words] = {
     "agent.created": _("Agent made"),
     "agent.deactivated": _("Agent deactivated"),
     "policy.saved": _("Policy saved"),
+    "display.saved": _("Display hints saved"),
 }
 
 

@@ -1,8 +1,8 @@
-"""What the record says of questions, decisions and policies, digested anew for the verifier."""
+"""What the record says of questions, decisions and saved files, digested anew for the verifier."""
 
 from collections.abc import Sequence
 
-from approvals.models import Decision, Interrupt, PolicyVersion
+from approvals.models import Decision, DisplayVersion, Interrupt, PolicyVersion
 from audit.subjects import Told
 from placet.protocol.reading import read_json
 
@@ -26,12 +26,19 @@ def content_digests(events: Sequence[Told], /) -> dict[int, str]:
         for event_id, interrupt_id in decided.items()
         if interrupt_id in by_interrupt
     }
-    return found | _policy_digests([event for event in events if event.type == "policy.saved"])
+    return (
+        found
+        | _saved_digests(events, "policy.saved", PolicyVersion)
+        | _saved_digests(events, "display.saved", DisplayVersion)
+    )
 
 
-def _policy_digests(saved: Sequence[Told]) -> dict[int, str]:
+def _saved_digests(
+    events: Sequence[Told], type_: str, model: type[PolicyVersion] | type[DisplayVersion]
+) -> dict[int, str]:
+    saved = [event for event in events if event.type == type_]
     named = {event.id: (event.tenant_id, _version(event)) for event in saved}
-    versions = PolicyVersion.objects.filter(
+    versions = model.objects.filter(
         tenant_id__in={tenant_id for tenant_id, _ in named.values()},
         version__in={version for _, version in named.values()},
     )

@@ -23,6 +23,7 @@ APPEND_ONLY = (
     "approvals_decision",
     "approvals_approval",
     "approvals_policyversion",
+    "approvals_displayversion",
 )
 """Tables of evidence: the runtime role adds rows and never changes them."""
 

@@ -1,4 +1,5 @@
 from approvals.models.decision import Approval, Decision
+from approvals.models.display import DisplayVersion
 from approvals.models.grants import (
     InterruptGroupObjectPermission,
     InterruptUserObjectPermission,
@@ -10,6 +11,7 @@ from approvals.models.showing import Showing
 __all__ = [
     "Approval",
     "Decision",
+    "DisplayVersion",
     "Interrupt",
     "InterruptGroupObjectPermission",
     "InterruptUserObjectPermission",

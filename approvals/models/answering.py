@@ -225,6 +225,7 @@ class Ballot:
             for name in (
                 "tenant_id",
                 "run_id",
+                "agent_id",
                 "call_id",
                 "kind",
                 "round",

@@ -256,6 +256,7 @@ class Plan:
             id=new_id("int"),
             tenant_id=turn.run.tenant_id,
             run_id=turn.run.pk,
+            agent_id=turn.run.agent_id,
             call_id=question.call_id,
             attempt=step.last.attempt + 1 if step.last else 1,
             kind=question.kind.value,

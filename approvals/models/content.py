@@ -55,6 +55,13 @@ class Content(models.Model):
     id = models.CharField(primary_key=True, max_length=40)
     tenant = models.ForeignKey("identity.Tenant", on_delete=models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="interrupts")
+    agent = models.ForeignKey(  # the run's, so that its open questions are counted by an index
+        "identity.Agent",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
     call_id = models.CharField(max_length=255)
     attempt = models.IntegerField()
     kind = models.CharField(max_length=16)

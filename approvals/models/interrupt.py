@@ -39,10 +39,7 @@ SELECT 1 FROM approvals_interrupt WHERE run_id = %s AND is_latest AND call_id = 
 
 OPEN_OF_RUN = f"SELECT count(*) FROM approvals_interrupt WHERE run_id = %s AND {IS_OPEN}"
 
-OPEN_OF_AGENT = f"""
-SELECT count(*) FROM approvals_interrupt
-WHERE tenant_id = %s AND {IS_OPEN} AND run_id IN (SELECT id FROM runs_run WHERE agent_id = %s)
-"""
+OPEN_OF_AGENT = f"SELECT count(*) FROM approvals_interrupt WHERE agent_id = %s AND {IS_OPEN}"
 
 SUMMARY = f"""
 SELECT count(*) FILTER (WHERE {IS_OPEN}),
@@ -102,6 +99,16 @@ class Interrupt(Content):
                 fields=["run"],
                 condition=models.Q(state__in=OPEN_STATES),
                 name="interrupt_open_of_run",
+            ),
+            models.Index(
+                fields=["agent"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="interrupt_open_of_agent",
+            ),
+            models.Index(
+                fields=["tenant", "asked_sha256"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="interrupt_open_content",
             ),
             models.Index(fields=["tenant", "asked_sha256"], name="interrupt_same_content"),
         ]
@@ -302,7 +309,7 @@ def open_of_run(run_id: str) -> int:
 def open_of_agent(agent: Agent) -> int:
     """How many questions of all of an agent's runs are open."""
     with connection.cursor() as cursor:
-        cursor.execute(OPEN_OF_AGENT, [agent.tenant_id, agent.pk])
+        cursor.execute(OPEN_OF_AGENT, [agent.pk])
         (count,) = cursor.fetchone()
     return int(count)
 

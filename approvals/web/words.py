@@ -40,6 +40,7 @@ PLAIN: Words = {
     "agent.created": pgettext_lazy("deed", "made an agent"),
     "agent.deactivated": pgettext_lazy("deed", "deactivated an agent"),
     "policy.saved": pgettext_lazy("deed", "saved a version of the policy"),
+    "display.saved": pgettext_lazy("deed", "saved a version of the display hints"),
 }
 RUN_STATES: Words = {
     RunState.READY: pgettext_lazy("deed", "set the run to ready to go on"),

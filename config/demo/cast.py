@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 
+from approvals.models import DisplayVersion
 from config.demo.credentials import Credentials
 from config.env import ConfigError
 from identity.access import agent_by_name, tenant_by_slug, user_by_name
 from identity.management.reporting import OPERATOR
 from identity.models import Agent, AgentKey, Tenant, User
 from identity.roles import DEFAULT_SCOPES, Role
+from placet.protocol.reading import JSONValue
 
 TENANT = "demo"
 AGENT = "payer"
+HINTS: JSONValue = [
+    {"tool": "pay_vendor", "show": ["/amount_paise", "/vendor_id", "/invoice"]},
+]
+"""What a row of the inbox shows of the agent's tool (`manage.py display_set`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ PARTS = (
 def ensure_cast(credentials: Credentials) -> None:
     """Make the tenant, its people and its agent unless they are there; harmless to repeat."""
     tenant = tenant_by_slug(TENANT) or Tenant.create(TENANT, by=OPERATOR)
+    if DisplayVersion.in_force(tenant.pk) is None:
+        DisplayVersion.set(tenant, HINTS, by=OPERATOR)
     people = {part.name: _person(part, tenant, credentials) for part in PARTS}
     # All passwords were kept before the first was used, so one of them stands for all.
     if not people[REVIEWER.name].check_password(credentials.passwords[REVIEWER.name]):

@@ -71,6 +71,7 @@ UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "approvals_interrupt", "id = {decided}", attempt="2", **ANOTHER_ID
     ),
     "one_approval_a_person": again("approvals_approval", "interrupt_id = {decided}", **DRAWN),
+    "display_version_once": again("approvals_displayversion", "true", **DRAWN),
     "policy_version_once": again("approvals_policyversion", "true", **DRAWN),
     "shown_once": again("approvals_showing", "interrupt_id = {decided}", **DRAWN),
 }
@@ -83,6 +84,10 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "UPDATE approvals_decision SET kind = 'reject'",
         "UPDATE approvals_decision SET approved_asked = '{{}}'",
         "UPDATE approvals_decision SET valid_until = now() + interval '1 year'",
+    ),
+    "approvals_displayversion_no_delete": ("DELETE FROM approvals_displayversion",),
+    "approvals_displayversion_no_update": (
+        "UPDATE approvals_displayversion SET hints_text = '[]'",
     ),
     "approvals_interrupt_content": (
         "UPDATE approvals_interrupt SET asked = '{{}}' WHERE id = {pending}",

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection
 from django.db.models import ProtectedError
 from psycopg import errors, sql
 
-from approvals.models import Decision, Interrupt, PolicyVersion, Showing
+from approvals.models import Decision, DisplayVersion, Interrupt, PolicyVersion, Showing
 from audit.models import Event
 from audit.numbering import number_events
 from config.roles import OWNER, RUNTIME
@@ -39,6 +39,7 @@ SELECT name FROM (
 def ids(cast: Cast) -> Mapping[str, Any]:
     """The ids of rows in every guarded table."""
     assert isinstance(PolicyVersion.set(cast.tenant, [], by=OPERATOR), PolicyVersion)
+    assert isinstance(DisplayVersion.set(cast.tenant, [], by=OPERATOR), DisplayVersion)
     run = cast.run(external_id="order-1")
     decided, pending = cast.ask(run), cast.ask(run, question(call_id="call-2"))
     Showing.note(decided, to=cast.rae, is_revealed=False)
