@@ -66,4 +66,4 @@ def test_texts_are_found_where_they_are_marked() -> None:
 
 
 def _places(text: str) -> list[str]:
-    return sorted(set(re.findall(r"%\(\w+\)s|{\w+}", text)))
+    return sorted(set(re.findall(r"%\(\w+\)[sd]|{\w+}", text)))
