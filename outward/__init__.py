@@ -1,0 +1,1 @@
+"""Requests to addresses that a person or a tenant may choose: guarded, bounded, never followed."""
