@@ -67,9 +67,9 @@ class Row:
         return self.kind is Kind.MASKED
 
     @property
-    def is_in_lines(self) -> bool:
-        """Whether the value breaks into lines of its own, which imitate no other row."""
-        return any(segment.is_break for segment in self.value)
+    def is_boxed(self) -> bool:
+        """Whether a box has to show where the text ends: quotes or lines in it imitate an end."""
+        return self.is_text and any(part.is_break or '"' in part.text for part in self.value)
 
 
 @dataclass(frozen=True, slots=True)

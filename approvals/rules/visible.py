@@ -107,7 +107,7 @@ def traits(text: str) -> dict[Trait, tuple[int, ...]]:
             codes = found.setdefault(segment.trait, {})
             if segment.code is not None:
                 codes[segment.code] = None
-    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in text):
+    if any(_is_right_to_left(char) for char in text):
         found.setdefault(Trait.RIGHT_TO_LEFT, {})
     return {trait: tuple(codes) for trait, codes in found.items()}
 
@@ -223,6 +223,11 @@ def _trait(char: str) -> Trait | None:
     if char in _NO_CHARACTER:
         return Trait.UNKNOWN
     return _BY_CATEGORY.get(unicodedata.category(char))
+
+
+def _is_right_to_left(char: str) -> bool:
+    is_sign = unicodedata.bidirectional(char) in ("R", "AL", "AN")
+    return is_sign and _trait(char) is not Trait.DIRECTION
 
 
 def _is_in(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
