@@ -35,7 +35,7 @@ def read_answer(post: QueryDict, interrupt: Interrupt) -> Answer | Refusal:
     """The answer that a form of the question's page holds, or why it is none."""
     try:
         decision = _decision(post)
-        args = _json(post, "args") if decision in WITH_ARGS else None
+        args = _json(post, "args", at="/args") if decision in WITH_ARGS else None
         response = _response(post, interrupt) if decision is DecisionKind.RESPOND else None
         return Answer(
             decision=decision,
@@ -67,9 +67,12 @@ def read_text(post: QueryDict, name: str) -> str:
 
 
 def read_args(post: QueryDict) -> "JSONValue | Refusal":
-    """The edited arguments as JSON of any kind; None where the box was left empty."""
+    """The edited arguments as JSON of any kind; None where the box was left empty.
+
+    Pointers of faults are into the arguments, as those of the schema's are.
+    """
     try:
-        return _json(post, "args")
+        return _json(post, "args", at="")
     except _Wrong as wrong:
         return wrong.refusal
 
@@ -88,7 +91,7 @@ def _matching(post: QueryDict, name: str, form: re.Pattern[str]) -> str:
     return value
 
 
-def _json(post: QueryDict, name: str) -> JSONValue:
+def _json(post: QueryDict, name: str, *, at: str) -> JSONValue:
     raw = post.get(name, "").encode()
     if not raw.strip():
         return None
@@ -97,7 +100,7 @@ def _json(post: QueryDict, name: str) -> JSONValue:
     try:
         value = read_json(raw)
     except InvalidJSON as error:
-        raise _Wrong(_unreadable(error, name)) from None
+        raise _Wrong(_unreadable(error, at)) from None
     if len(canonical(value).encode()) > limits.ASKED_BYTES:
         raise _Wrong(Refusal(code=RefusalCode.TOO_LARGE))
     return value
@@ -119,6 +122,6 @@ def _storable(text: str, name: str) -> str:
     return text
 
 
-def _unreadable(error: InvalidJSON, name: str) -> Refusal:
-    faults = tuple(Fault(pointer([name]) + fault.pointer, fault.message) for fault in error.faults)
+def _unreadable(error: InvalidJSON, at: str) -> Refusal:
+    faults = tuple(Fault(at + fault.pointer, fault.message) for fault in error.faults)
     return Refusal(code=RefusalCode.INVALID_JSON, detail=faults[0].message, faults=faults)

@@ -13,8 +13,9 @@ from approvals.models.content import schema_value
 from approvals.rules.answering import Answer, Shown
 from approvals.rules.editing import edited_asked
 from approvals.rules.presentation import args_paths, changes
+from approvals.web.edit_form import edit_form, wants_form, whole
 from approvals.web.forms import read_answer, read_args
-from approvals.web.pages import absent, note, page, see, signed_in
+from approvals.web.pages import absent, is_partial, note, page, see, signed_in
 from approvals.web.panel import panel
 from approvals.web.question_page import QuestionPage, Typed
 from approvals.web.view_token import shown_by
@@ -23,6 +24,7 @@ from placet.protocol.reading import JSONValue, read_json
 from runs.rules.refusal import Refusal
 
 TEMPLATE = "question.html"
+EDITING = "_edit.html"
 
 
 @require_safe
@@ -55,18 +57,21 @@ def preview(request: HttpRequest, interrupt_id: str) -> HttpResponse:
     interrupt = _reach(request, interrupt_id, command="preview")
     shown = _page_again(request, interrupt)
     if refusal := shown.offer.refusal if not shown.offer.is_open else None:
-        return _refused(request, interrupt, refusal, command="preview")
+        return whole(_refused(request, interrupt, refusal, command="preview"))
     if shown.is_answerable:
         Showing.note(interrupt, to=shown.user, is_revealed=shown.is_revealed)
+    template = EDITING if shown.is_answerable and is_partial(request) else TEMPLATE
     args = read_args(request.POST)
+    if wants_form(request):
+        shown.edit_form = edit_form(interrupt, args)
     asked = args if isinstance(args, Refusal) else _edited(interrupt, args)
     if isinstance(asked, Refusal):
         shown.preview_panel = panel(asked, interrupt, shown.user, is_open=shown.is_answerable)
-        return page(request, TEMPLATE, {"page": shown}, status=asked.code.status)
+        return page(request, template, {"page": shown}, status=asked.code.status)
     hidden = () if shown.is_revealed else interrupt.sensitive
     shown.preview = changes(shown.content, read_json(asked.encode()), sensitive=args_paths(hidden))
     shown.preview_sha256 = sha256_hex(asked)
-    return page(request, TEMPLATE, {"page": shown})
+    return page(request, template, {"page": shown})
 
 
 def decide_question(request: HttpRequest, interrupt_id: str) -> HttpResponse:

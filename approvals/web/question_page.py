@@ -9,6 +9,7 @@ from approvals.models import Approval, Decision, Interrupt
 from approvals.rules.answering import Right
 from approvals.rules.presentation import Change, Notice, Tree, changes, notice, pretty, tree
 from approvals.rules.visible import Segment, visible_json
+from approvals.web.edit_form import EditForm
 from approvals.web.offer import Offer, offer
 from approvals.web.panel import Panel, content_changes
 from approvals.web.reasons import who_approves, why_me
@@ -49,6 +50,7 @@ class QuestionPage:
     preview_panel: Panel | None = None
     preview: tuple[Change, ...] | None = None
     preview_sha256: str = ""
+    edit_form: EditForm | None = None
 
     @classmethod
     def of(cls, interrupt: Interrupt, user: User) -> "QuestionPage":
@@ -108,6 +110,12 @@ class QuestionPage:
     def args_text(self) -> str:
         """The arguments for the edit box: what was typed, else what was asked."""
         return self.typed.args or pretty(self.content["args"])
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the edit box holds anything else than the arguments asked."""
+        typed = self.typed.args.replace("\r\n", "\n").strip()
+        return bool(typed) and typed != pretty(self.content["args"])
 
     @property
     def args_rows(self) -> int:

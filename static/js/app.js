@@ -59,7 +59,8 @@
   }
 
   function isAnswer(event) {
-    return event.detail.requestConfig?.verb === "post";
+    const request = event.detail.requestConfig;
+    return request?.verb === "post" && !request.path.endsWith("/preview/");
   }
 
   document.addEventListener("htmx:beforeRequest", (event) => {

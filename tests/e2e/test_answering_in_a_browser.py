@@ -7,7 +7,7 @@ import time
 import urllib.request
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from approvals.models import Decision, Interrupt
 from placet.protocol.states import DecisionKind
@@ -24,6 +24,15 @@ def open_question(page: Page, interrupt: Interrupt) -> None:
     """Go to a question's page and leave a mark that a reload would wipe out."""
     page.goto(f"/interrupts/{interrupt.pk}/")
     page.evaluate("window.isSamePage = true")
+
+
+def edit_as_json(page: Page) -> Locator:
+    """Open the edit box."""
+    page.get_by_text("Change the arguments").click()
+    switch = page.get_by_role("radio", name="JSON")
+    if switch.is_visible():
+        switch.check(force=True)
+    return page.get_by_label("Arguments as JSON")
 
 
 def is_same_page(page: Page) -> bool:
@@ -60,7 +69,7 @@ def test_everything_works_without_javascript(cast: Cast, sign_in: SignIn) -> Non
     page = sign_in(cast.rae, java_script_enabled=False)
 
     page.get_by_role("link", name="pay_vendor").first.click()
-    box = page.get_by_label("Or approve other arguments")
+    box = edit_as_json(page)
     box.fill(box.input_value().replace("4900", "5000"))
     page.get_by_role("button", name="Show what changes").click()
     expect(page.locator("#changes")).to_contain_text("/args/cents")
@@ -87,7 +96,7 @@ def test_an_edit_shows_its_difference_while_one_types(cast: Cast, sign_in: SignI
     page = sign_in(cast.rae)
     open_question(page, interrupt)
 
-    box = page.get_by_label("Or approve other arguments")
+    box = edit_as_json(page)
     box.fill(box.input_value().replace("4900", "5000"))
     changed = page.locator("#changes")
     expect(changed).to_contain_text("/args/cents")
@@ -132,12 +141,13 @@ def test_refusals_keep_what_was_typed(cast: Cast, sign_in: SignIn) -> None:
     open_question(page, interrupt)
 
     page.get_by_label("Reason").fill("so that it is right")
-    page.get_by_label("Or approve other arguments").fill("[1]")
+    edit_as_json(page).fill("[1]")
+    expect(page.locator("#changes")).to_contain_text("have to be an object")
     page.get_by_role("button", name="Edit", exact=True).click()
 
     panel(page, "invalid_edit")
     expect(page.get_by_label("Reason")).to_have_value("so that it is right")
-    expect(page.get_by_label("Or approve other arguments")).to_have_value("[1]")
+    expect(page.get_by_label("Arguments as JSON")).to_have_value("[1]")
     assert is_same_page(page)
 
 
@@ -182,7 +192,7 @@ def test_a_reload_sends_nothing_old(cast: Cast, sign_in: SignIn) -> None:
     old = cast.ask(run, question(args_schema={"type": "object"}))
     page = sign_in(cast.rae)
     open_question(page, old)
-    page.get_by_label("Or approve other arguments").fill('{"old": "text"}')
+    edit_as_json(page).fill('{"old": "text"}')
     new = cast.ask(
         run, question(args=PAYMENT | {"amount_paise": 1}, args_schema={"type": "object"})
     )
@@ -192,7 +202,7 @@ def test_a_reload_sends_nothing_old(cast: Cast, sign_in: SignIn) -> None:
     page.get_by_role("link", name="Open the new question").click()
 
     expect(page.locator("[name=asked_sha256]")).to_have_value(new.asked_sha256)
-    box = page.get_by_label("Or approve other arguments")
+    box = edit_as_json(page)
     assert json.loads(box.input_value()) == PAYMENT | {"amount_paise": 1}
     page.reload()
     expect(page.locator("[name=asked_sha256]")).to_have_value(new.asked_sha256)
