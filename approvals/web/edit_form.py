@@ -30,7 +30,7 @@ def wants_form(request: HttpRequest) -> bool:
     return request.headers.get("HX-Target") == PLACE
 
 
-def edit_form(interrupt: Interrupt, args: JSONValue | Refusal) -> EditForm | None:
+def edit_form(interrupt: Interrupt, args: "JSONValue | Refusal") -> EditForm | None:
     """The form of these arguments; None where they cannot be read or have no members."""
     asked = interrupt.content["args"]
     if not isinstance(args, dict) or not isinstance(asked, dict):
