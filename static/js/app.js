@@ -6,6 +6,11 @@
   const FIELDS = ["reason", "args", "response"];
   let deadline = 0;
 
+  // Words come with the page, in the reader's language.
+  function say(name, part, value) {
+    return document.body.dataset[`say${name[0].toUpperCase()}${name.slice(1)}`].replace(`{${part}}`, value);
+  }
+
   function span(seconds) {
     const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
     let rest = Math.max(0, Math.floor(seconds));
@@ -15,7 +20,7 @@
       return [count, unit];
     });
     while (parts.length > 1 && parts[0][0] === 0) parts.shift();
-    return parts.slice(0, 2).filter(([count]) => count).map(([count, unit]) => `${count} ${unit}`).join(" ") || "0 s";
+    return parts.slice(0, 2).filter(([count]) => count).map(([count, unit]) => say(unit, "n", count)).join(" ") || say("s", "n", 0);
   }
 
   // The server said how many seconds are left, so a wrong clock here does no harm.
@@ -27,7 +32,7 @@
   setInterval(() => {
     if (!deadline) return;
     const seconds = (deadline - performance.now()) / 1000;
-    for (const shown of document.querySelectorAll("[data-countdown]")) shown.textContent = `${span(seconds)} left`;
+    for (const shown of document.querySelectorAll("[data-countdown]")) shown.textContent = say("left", "span", span(seconds));
     if (seconds < -1) {
       deadline = 0;
       reread("");
@@ -49,7 +54,7 @@
         }
       }
       const told = document.querySelector("#notice [data-reread]");
-      if (notice && told) told.textContent = "Below is how it stands now.";
+      if (notice && told) told.textContent = document.body.dataset.sayReread;
     });
   }
 
