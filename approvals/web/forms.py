@@ -35,7 +35,7 @@ def read_answer(post: QueryDict, interrupt: Interrupt) -> Answer | Refusal:
     """The answer that a form of the question's page holds, or why it is none."""
     try:
         decision = _decision(post)
-        args = _json(post, "args", at="/args") if decision in WITH_ARGS else None
+        args = _json(post, "args") if decision in WITH_ARGS else None
         response = _response(post, interrupt) if decision is DecisionKind.RESPOND else None
         return Answer(
             decision=decision,
@@ -67,12 +67,9 @@ def read_text(post: QueryDict, name: str) -> str:
 
 
 def read_args(post: QueryDict) -> "JSONValue | Refusal":
-    """The edited arguments as JSON of any kind; None where the box was left empty.
-
-    Pointers of faults are into the arguments, as those of the schema's are.
-    """
+    """The edited arguments as JSON of any kind; None where the box was left empty."""
     try:
-        return _json(post, "args", at="")
+        return _json(post, "args")
     except _Wrong as wrong:
         return wrong.refusal
 
@@ -91,7 +88,7 @@ def _matching(post: QueryDict, name: str, form: re.Pattern[str]) -> str:
     return value
 
 
-def _json(post: QueryDict, name: str, *, at: str) -> JSONValue:
+def _json(post: QueryDict, name: str) -> JSONValue:
     raw = post.get(name, "").encode()
     if not raw.strip():
         return None
@@ -100,7 +97,7 @@ def _json(post: QueryDict, name: str, *, at: str) -> JSONValue:
     try:
         value = read_json(raw)
     except InvalidJSON as error:
-        raise _Wrong(_unreadable(error, at)) from None
+        raise _Wrong(_unreadable(error, name)) from None
     if len(canonical(value).encode()) > limits.ASKED_BYTES:
         raise _Wrong(Refusal(code=RefusalCode.TOO_LARGE))
     return value
@@ -122,6 +119,6 @@ def _storable(text: str, name: str) -> str:
     return text
 
 
-def _unreadable(error: InvalidJSON, at: str) -> Refusal:
-    faults = tuple(Fault(at + fault.pointer, fault.message) for fault in error.faults)
+def _unreadable(error: InvalidJSON, name: str) -> Refusal:
+    faults = tuple(Fault(pointer([name]) + fault.pointer, fault.message) for fault in error.faults)
     return Refusal(code=RefusalCode.INVALID_JSON, detail=faults[0].message, faults=faults)

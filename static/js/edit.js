@@ -137,6 +137,11 @@
     window.htmx.trigger(byId("fields"), "redraw");
   }
 
+  // Whether the changes on the page are those of the text as it is now.
+  function compare() {
+    byId("edit").toggleAttribute("data-current", previewed === source().value);
+  }
+
   function setText(text) {
     source().value = text;
     source().dispatchEvent(new Event("input", { bubbles: true }));
@@ -146,6 +151,7 @@
   function setStructure(text, focus) {
     source().value = text;
     wanted = focus;
+    compare();
     redraw();
   }
 
@@ -192,7 +198,7 @@
     const places = new Map(members().map((member) => [member.dataset.at, member]));
     for (const member of places.values()) if (!member.hasAttribute("data-unfinished")) blame(member, "");
     for (const line of byId("changes").querySelectorAll("[data-fault]")) {
-      let at = line.dataset.fault;
+      let at = line.dataset.fault.replace(/^\/args/, "");
       while (at && !places.has(at)) at = at.slice(0, at.lastIndexOf("/"));
       const member = places.get(at);
       if (member && !member.hasAttribute("data-unfinished")) {
@@ -277,6 +283,7 @@
     edit.dataset.live = "";
     edit.querySelector(".switch").hidden = false;
     previewed = byId("changes").childElementCount ? source().value : null;
+    compare();
     if (edit.open) openForm();
   }
 
@@ -304,6 +311,10 @@
       else show("json");
       return;
     }
+    if (target.id === "args") {
+      byId("look-first").textContent = "";
+      compare();
+    }
     const member = target.closest("#fields [data-at]");
     if (!member) return;
     if (target.dataset.do === "way") {
@@ -330,6 +341,8 @@
     if (!isPreview(event) || !byId("edit")) return;
     const sent = event.detail.requestConfig.parameters.args;
     previewed = sent;
+    compare();
+    if (event.detail.target.id === "changes" && sent !== source().value) window.htmx.trigger(source(), "look");
     if (event.detail.target.id === "fields") {
       if (sent !== source().value) return redraw();
       byId("fields").inert = false;
@@ -353,7 +366,7 @@
       byId("edit").open = true;
       unfinished.focus();
     } else {
-      byId("changes").replaceChildren(byId("look-first").content.cloneNode(true));
+      byId("look-first").textContent = byId("look-first").dataset.says;
       byId("changes").focus();
       window.htmx.trigger(source(), "look");
     }

@@ -66,7 +66,7 @@ def raw(page: Page) -> str:
 
 def approve_edit(page: Page) -> Decision:
     """Press Edit once the changes are there, and give the decision that this made."""
-    expect(page.locator("#changes .digest")).to_be_visible()
+    expect(page.locator("#edit[data-current] #changes .digest")).to_be_visible()
     page.get_by_role("button", name="Edit", exact=True).click()
     expect(page.get_by_text("rae approved this with other arguments").first).to_be_visible()
     return Decision.objects.get()
@@ -204,7 +204,7 @@ def test_faults_stand_at_their_place_while_one_types(cast: Cast, sign_in: SignIn
     cents, zip_code = (form.get_by_label(name, exact=True) for name in ("cents", "zip"))
     fault = form.locator('[data-at="/cents"] .fault')
 
-    for wrong, said in (("0", "minimum"), ("1.5", "integer"), ("9007199254740993", "2^53")):
+    for wrong, said in (("9007199254740993", "2^53"), ("1.5", "integer"), ("0", "minimum")):
         cents.fill(wrong)
         expect(fault).to_contain_text(said)
         expect(cents).to_have_attribute("aria-invalid", "true")
@@ -264,6 +264,7 @@ def test_an_edit_goes_out_only_once_its_changes_have_been_seen(cast: Cast, sign_
     page.get_by_role("button", name="Edit", exact=True).click()
 
     expect(page.locator("#changes ins")).to_have_text("5000")
+    expect(page.locator("#edit")).to_contain_text("Press Edit again to approve it.")
     assert not Decision.objects.exists()
     assert approve_edit(page).args == TYPES | {"cents": 5000}
 
@@ -327,7 +328,7 @@ def test_everything_is_done_by_keyboard(cast: Cast, sign_in: SignIn) -> None:
     tab_to("Remove: ids 0")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Remove: ids 0")).to_be_focused()
-    expect(page.locator("#changes")).to_contain_text("77")
+    expect(page.locator("#edit[data-current] #changes")).to_contain_text("77")
     tab_to("Edit")
     page.keyboard.press("Enter")
 
