@@ -22,14 +22,14 @@ def zone_names() -> frozenset[str]:
 
 
 @cache
-def zones_by_area() -> dict[str, tuple[str, ...]]:
+def zones_by_area() -> dict[str, tuple[ZoneInfo, ...]]:
     """The zones that are named after a place, by their part of the world, in order."""
-    found: dict[str, list[str]] = {area: [] for area in (*AREAS, *OCEANS)}
+    found: dict[str, list[ZoneInfo]] = {area: [] for area in (*AREAS, *OCEANS)}
     for name in sorted(zone_names()):
         area, _slash, place = name.partition("/")
         if place and area in found:
-            found[area].append(name)
-    return {area: tuple(names) for area, names in found.items() if names}
+            found[area].append(ZoneInfo(name))
+    return {area: tuple(zones) for area, zones in found.items() if zones}
 
 
 def language_rule(code: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
@@ -77,7 +78,7 @@ def _instant(name: str, given: Mapping[str, str], faults: dict[str, str]) -> dat
     try:
         at = parse_datetime(given[name])
         if at is not None:
-            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+            return (at if at.tzinfo else timezone.make_aware(at)).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     faults[name] = _("Write a date and a time, such as 2026-01-31T09:00.")

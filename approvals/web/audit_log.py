@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
@@ -55,6 +56,7 @@ def audit(request: HttpRequest) -> HttpResponse:
         "types": TYPES,
         "other_types": sorted(PLAIN.keys() - TYPES.keys()),
         "codes": list(RefusalCode),
+        "zone": timezone.get_current_timezone_name(),
     }
     return page(request, "audit.html", context, status=422 if search.faults else 200)
 

@@ -38,7 +38,7 @@ def you(request: HttpRequest) -> HttpResponse:
             faults = error.message_dict
     context = {
         "languages": settings.LANGUAGES,
-        "areas": {area: [_zone(name) for name in names] for area, names in zones_by_area().items()},
+        "areas": {area: [_zone(zone) for zone in zones] for area, zones in zones_by_area().items()},
         "faults": faults,
         "is_saved": "saved" in request.GET,
     }
@@ -53,6 +53,6 @@ def _again() -> HttpResponse:
     return response
 
 
-def _zone(name: str) -> Zone:
-    text = datetime.now(UTC).astimezone(ZoneInfo(name)).strftime("%z")
-    return Zone(name, f"UTC{text[:3]}:{text[3:]}")
+def _zone(zone: ZoneInfo) -> Zone:
+    text = datetime.now(UTC).astimezone(zone).strftime("%z")
+    return Zone(zone.key, f"UTC{text[:3]}:{text[3:]}")

@@ -174,9 +174,9 @@ def test_a_span_is_told_in_words_of_the_reader() -> None:
 def test_zones_are_offered_by_part_of_the_world_and_each_can_be_chosen(cast: Cast) -> None:
     offered = zones_by_area()
 
-    assert "Asia/Shanghai" in offered["Asia"] and "Europe/Berlin" in offered["Europe"]
-    for names in offered.values():
-        cast.rae.read_in(language="", time_zone=names[0])
+    assert {"Asia/Shanghai", "Asia/Tokyo"} <= {zone.key for zone in offered["Asia"]}
+    for zones in offered.values():
+        cast.rae.read_in(language="", time_zone=zones[0].key)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/nothing", "/api/v1/docs", "/healthz"])

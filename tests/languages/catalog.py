@@ -17,7 +17,7 @@ import polib
 from django.utils.translation.template import templatize
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-APPS: Final = ("approvals", "audit", "config", "identity", "notices", "outward", "runs")
+NOT_SERVED: Final = frozenset({"bench", "examples", "tests"})
 CATALOGS: Final = tuple(sorted((ROOT / "locale").glob("*/LC_MESSAGES/django.po")))
 CALLS: Final = {
     "gettext": ("text",),
@@ -59,10 +59,9 @@ def messages() -> Found:
 
 
 def _files() -> Iterator[Path]:
-    yield from (ROOT / "templates").rglob("*.html")
-    yield from (ROOT / "templates").rglob("*.txt")
-    for app in APPS:
-        yield from (ROOT / app).rglob("*.py")
+    apps = {path.parent for path in ROOT.glob("*/__init__.py")}
+    for folder in (ROOT / "templates", *(app for app in apps if app.name not in NOT_SERVED)):
+        yield from (path for path in folder.rglob("*") if path.suffix in (".html", ".txt", ".py"))
 
 
 def _of_template(file: Path) -> Iterator[Message]:

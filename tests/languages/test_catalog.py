@@ -65,5 +65,15 @@ def test_texts_are_found_where_they_are_marked() -> None:
     assert (ROOT / "templates/settings/you.html").is_file()
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "static/js").glob("*.js")), ids=lambda path: path.name
+)
+def test_a_script_says_only_what_the_page_gave_it(path: Path) -> None:
+    code = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.MULTILINE)
+    strings = [text for found in re.findall(r'"([^"\n]*)"|`([^`]*)`', code) for text in found]
+
+    assert [text for text in strings if re.match(r"[A-Z][a-z]+(?: [a-z]+)+\b", text)] == []
+
+
 def _places(text: str) -> list[str]:
     return sorted(set(re.findall(r"%\(\w+\)[sd]|{\w+}", text)))

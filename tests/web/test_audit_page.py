@@ -2,7 +2,9 @@
 
 import io
 import json
+from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -262,3 +264,20 @@ def test_a_repeated_refusal_says_how_often(cast: Cast) -> None:
 
     assert words(otto.get("/audit/", {"code": "not_permitted"})).count("bob was refused") == 1
     assert User.objects.get(username="bob").is_active
+
+
+def test_times_are_searched_for_in_the_zone_in_which_they_are_shown(told: Cast) -> None:
+    first = Event.objects.filter(tenant_id=told.tenant.pk).earliest("id").at
+    last = Event.objects.filter(tenant_id=told.tenant.pk).latest("id").at
+    told.otto.read_in(language="", time_zone="Asia/Shanghai")
+    window = {
+        name: at.astimezone(ZoneInfo("Asia/Shanghai")).replace(tzinfo=None).isoformat()
+        for name, at in (("since", first), ("until", last + timedelta(seconds=1)))
+    }
+
+    page = browser(told.otto).get("/audit/", window)
+
+    assert "From (Asia/Shanghai)" in words(page)
+    assert "Nothing was found." not in words(page)
+    told.otto.read_in(language="", time_zone="")
+    assert "Nothing was found." in words(browser(told.otto).get("/audit/", window))
