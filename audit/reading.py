@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from django.db import connection
 from django.db.models import Max, Q, QuerySet
 
 from audit.chain import instant
@@ -147,13 +148,14 @@ def events_after(
     limit: int,
     run_id: str | None = None,
     agent_id: int | None = None,
+    type_: str | None = None,
 ) -> Feed:
     """Give the tenant's events with numbers above `after`, each once, in two queries.
 
-    `agent_id` restricts them to runs of one agent, `run_id` to one run.
+    `agent_id` restricts them to runs of one agent, `run_id` to one run, `type_` to one type.
     """
     newest = newest_n(tenant_id)
-    wanted = EventFilter(run_id=run_id, agent_id=agent_id).condition()
+    wanted = EventFilter(run_id=run_id, agent_id=agent_id, type=type_).condition()
     events = Event.objects.filter(
         wanted, tenant_id=tenant_id, numbered__tenant_id=tenant_id
     ).filter(numbered__n__gt=after, numbered__n__lte=newest)
@@ -166,6 +168,20 @@ def newest_n(tenant_id: int) -> int:
     """Give the tenant's last number, 0 before the first."""
     newest = Numbered.objects.filter(tenant_id=tenant_id).aggregate(newest=Max("n"))["newest"]
     return newest or 0
+
+
+NEWEST = """
+SELECT tenant_id, coalesce(
+    (SELECT max(n) FROM audit_numbered numbered WHERE numbered.tenant_id = asked.tenant_id), 0
+) FROM unnest(%s::bigint[]) AS asked (tenant_id)
+"""
+
+
+def newest_numbers(tenant_ids: Sequence[int]) -> dict[int, int]:
+    """Give the last number of each of these tenants, 0 before the first, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST, [list(tenant_ids)])
+        return dict(cursor.fetchall())
 
 
 def event_shape(event: Event, n: int | None) -> dict[str, JSONValue]:

@@ -12,6 +12,8 @@ POLICY = "; ".join(
         "connect-src 'self'",
         "img-src 'self' data:",
         "font-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",

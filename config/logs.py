@@ -47,6 +47,9 @@ def configure(_settings: dict[str, Any]) -> None:
     logging.getLogger("django.request").setLevel(logging.ERROR)
     logging.getLogger("django.security").setLevel(logging.ERROR)
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+    # Apprise tells addresses and what receivers answered; the courier says what is to be known.
+    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("apprise").propagate = False
 
 
 def tell_exception(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:

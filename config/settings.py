@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 from config.database import data_dir, databases
 from config.env import Env, Rate
+from config.notices import mail_server, notice_channels, webpush_key
 from config.secret_key import secret_key
+from config.static_files import add_headers
 from placet.protocol.limits import BODY_BYTES
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -45,9 +47,14 @@ PLACET_MAX_PENDING_AGENT = ENV.integer("PLACET_MAX_PENDING_AGENT", 2000, low=0, 
 PLACET_WEBHOOK_ALLOW = ENV.networks("PLACET_WEBHOOK_ALLOW")
 PLACET_WEBHOOK_ALLOW_HTTP = ENV.boolean("PLACET_WEBHOOK_ALLOW_HTTP", False)
 
+PLACET_SMTP = mail_server(ENV)
+PLACET_NOTICE_CHANNELS = notice_channels(ENV, PLACET_SMTP)
+PLACET_WEBPUSH_KEY = webpush_key(ENV)
+
 INSTALLED_APPS = [
     "config",
     "approvals",
+    "notices",
     "runs",
     "identity",
     "audit",
@@ -104,6 +111,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3600
+WHITENOISE_ADD_HEADERS_FUNCTION = add_headers
 
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -7,6 +7,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", health.readyz),
     path("", include("identity.web.urls")),
     path("", include("approvals.web.urls")),
+    path("", include("notices.web.urls")),
     path("api/v1/", include("approvals.api.urls")),
 ]
 

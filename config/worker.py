@@ -1,4 +1,4 @@
-"""The worker: numbers committed events and sweeps, until told to end.
+"""The worker: numbers committed events, sweeps and tells people, until told to end.
 
 Any number may run. One at a time numbers, elected by a lock that dies with its holder; sweeping
 at the same time is harmless.
@@ -12,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from approvals.sweeping import sweep
 from audit.numbering import Numberer
+from notices import courier
 
 NUMBER_EVERY_S = 0.2
 SWEEP_EVERY_S = 1.0
@@ -21,7 +22,12 @@ log = structlog.get_logger(__name__)
 
 
 def work(ending: threading.Event) -> None:
-    """Number and sweep until `ending` is set; a lost database is waited for, a fault logged."""
+    """Number and sweep until `ending` is set; a lost database is waited for, a fault logged.
+
+    Messages go out in a thread of their own, since their receivers may take their time.
+    """
+    telling = threading.Thread(target=courier.run, args=(ending,), name="notices")
+    telling.start()
     numberer = Numberer()
     swept_at = 0.0
     while not ending.is_set():
@@ -40,3 +46,4 @@ def work(ending: threading.Event) -> None:
         if not is_full:
             ending.wait(NUMBER_EVERY_S)
     numberer.release()
+    telling.join()

@@ -14,6 +14,14 @@ from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptKind
 
 
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """The group that is told of a question only when it has waited `after_s` seconds."""
+
+    after_s: int
+    group: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule of a policy; `clauses` empty approves by policy."""
@@ -30,6 +38,8 @@ class Rule:
     approval_valid_s: int = limits.APPROVAL_VALID_DEFAULT_S
     idempotent: bool = False
     observation_max_age_s: int | None = None
+    remind_before_s: int | None = None
+    escalate: Escalation | None = None
 
     def for_kind(self, kind: InterruptKind) -> "Rule":
         """This rule as it holds for a kind: only an approval can be given by policy.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from approvals.rules.people import Clause
-from approvals.rules.policy import DEFAULT_RULE, Rule
+from approvals.rules.policy import DEFAULT_RULE, Escalation, Rule
 from approvals.rules.schema import keyword_faults, schema_faults
 from placet.protocol import limits
 from placet.protocol.pointers import pointer
@@ -38,6 +38,8 @@ RULE_MEMBERS = frozenset(
         "approval_valid_s",
         "idempotent",
         "observation_max_age_s",
+        "remind_before_s",
+        "escalate",
     }
 )
 
@@ -70,11 +72,12 @@ class _Reader:
             self.fault(
                 (*at, "id"), "An id is 1 to 64 of A-Z, a-z, 0-9, “_”, “.”, “-”, not “default”."
             )
+        clauses = self.clauses(members, (*at, "approvals"))
         return Rule(
             id=str(rule_id),
             tools=self.tools(members, at),
             when=self.when(members, at),
-            clauses=self.clauses(members, (*at, "approvals")),
+            clauses=clauses,
             owner_counts=self.boolean(members, at, "owner_counts", default=True),
             deny=self.boolean(members, at, "deny", default=False),
             allowed_decisions=self.decisions(members, at),
@@ -90,6 +93,10 @@ class _Reader:
             observation_max_age_s=self.seconds(
                 members, at, "observation_max_age_s", 1, limits.EXPIRES_IN_MAX_S
             ),
+            remind_before_s=self.seconds(
+                members, at, "remind_before_s", 1, limits.EXPIRES_IN_MAX_S
+            ),
+            escalate=self.escalation(members, (*at, "escalate"), clauses),
         )
 
     def members(self, item: JSONValue, at: Path, known: frozenset[str]) -> dict[str, JSONValue]:
@@ -183,6 +190,24 @@ class _Reader:
             roles=named.get("roles", frozenset()),
         )
 
+    def escalation(
+        self, members: dict[str, JSONValue], at: Path, clauses: tuple[Clause, ...]
+    ) -> Escalation | None:
+        """A group that the rule asks anyway, told late; somebody else has to be told at first."""
+        if "escalate" not in members:
+            return None
+        given = self.members(members["escalate"], at, frozenset({"after_s", "group"}))
+        after_s = self.seconds(given, at, "after_s", 1, limits.EXPIRES_IN_MAX_S)
+        if "after_s" not in given:
+            self.fault((*at, "after_s"), "This says after how many seconds.")
+        group = given.get("group")
+        if not isinstance(group, str) or not any(group in clause.groups for clause in clauses):
+            self.fault((*at, "group"), "This is no group that the rule's approvals name.")
+            return None
+        if not any(_asks_others(clause, group) for clause in clauses):
+            self.fault((*at, "group"), "The approvals name nobody but this group.")
+        return None if after_s is None else Escalation(after_s, group)
+
     def decisions(self, members: dict[str, JSONValue], at: Path) -> frozenset[DecisionKind] | None:
         if "allowed_decisions" not in members:
             return None
@@ -191,6 +216,11 @@ class _Reader:
             if name not in list(DecisionKind):
                 self.fault((*at, "allowed_decisions", index), "This is no decision.")
         return frozenset(DecisionKind(name) for name in names if name in list(DecisionKind))
+
+
+def _asks_others(clause: Clause, group: str) -> bool:
+    named = clause.users | clause.roles | (clause.groups - {group})
+    return bool(named) or clause.owner or clause.responsible
 
 
 def read_policy(document: JSONValue) -> tuple[tuple[Rule, ...], tuple[Fault, ...]]:

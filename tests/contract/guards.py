@@ -44,12 +44,15 @@ CHECKS: dict[str, str] = {
 }
 
 UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
+    "address_once_per_channel": again("notices_address", "true", **DRAWN),
     "agent_name_once_per_tenant": again("identity_agent", "id = {agent}", **DRAWN),
     "approvals_decision_interrupt_id_key": again(
         "approvals_decision", "interrupt_id = {decided}", **ANOTHER_ID
     ),
     "audit_event_chain": again("audit_event", "run_id = {run} AND run_seq = 1", **DRAWN),
     "audit_numbered_once": again("audit_numbered", "n = 1", event_id="-1"),
+    "browser_once": again("notices_browser", "true", **DRAWN),
+    "due_once": again("notices_due", "true", **DRAWN),
     "external_id_once_per_agent": again("runs_run", "id = {run}", **ANOTHER_ID),
     "group_name_once_per_tenant": again(
         "identity_group",
@@ -70,6 +73,7 @@ UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
     "interrupt_one_latest_attempt": again(
         "approvals_interrupt", "id = {decided}", attempt="2", **ANOTHER_ID
     ),
+    "notice_once": again("notices_notice", "true", **DRAWN),
     "one_approval_a_person": again("approvals_approval", "interrupt_id = {decided}", **DRAWN),
     "display_version_once": again("approvals_displayversion", "true", **DRAWN),
     "policy_version_once": again("approvals_policyversion", "true", **DRAWN),

@@ -32,6 +32,14 @@ PAGES = {
     "/audit/",
     "/audit/export/",
     "/settings/you/",
+    "/settings/notices/",
+    "/settings/notices/choice/",
+    "/settings/notices/address/",
+    "/settings/notices/confirm/",
+    "/settings/notices/remove/",
+    "/settings/notices/test/",
+    "/settings/notices/browser/",
+    "/settings/notices/waiting/",
 }
 """Pages: a session, else the way to the sign-in page."""
 

@@ -14,6 +14,8 @@ from audit.models import Event
 from audit.numbering import number_events
 from config.roles import OWNER, RUNTIME
 from identity.management.reporting import OPERATOR
+from identity.models import User
+from notices.models import Address, Browser, Due, Notice
 from tests.approvals.api import AgentHTTP
 from tests.cast import Cast, question
 from tests.contract.guards import CHECKS, COLUMNS, TRIGGERS, UNIQUE
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 Database = psycopg.Connection[Any]
 
-OURS = "approvals_%|audit_%|identity_%|runs_%"
+OURS = "approvals_%|audit_%|identity_%|notices_%|runs_%"
 NAMED = """
 SELECT name FROM (
     SELECT conrelid, conname FROM pg_constraint WHERE contype IN ('c', 'u')
@@ -47,6 +49,7 @@ def ids(cast: Cast) -> Mapping[str, Any]:
     AgentHTTP(cast.key).post(f"/interrupts/{pending.pk}/cancel", Idempotency_Key="k")
     pending = cast.ask(run, question(call_id="call-3"))
     number_events()
+    tell(cast.rae, pending)
     return {
         "run": run.pk,
         "decided": decided.pk,
@@ -56,6 +59,16 @@ def ids(cast: Cast) -> Mapping[str, Any]:
         "agent": cast.agent.pk,
         "user": cast.rae.pk,
     }
+
+
+def tell(user: User, interrupt: Interrupt) -> None:
+    """A row in every table of notices that has a guard."""
+    now, mine = interrupt.created_at, {"tenant_id": user.tenant_id, "user": user}
+    about = {"interrupt_id": interrupt.pk, "kind": "asked", "due_at": now}
+    Address.objects.create(**mine, channel="email", address="rae@example.com", code_at=now)
+    Browser.objects.create(**mine, endpoint="https://push.example.com/1")
+    Due.objects.create(tenant_id=user.tenant_id, **about)
+    Notice.objects.create(**mine, channel="email", **about)
 
 
 @pytest.fixture(params=[RUNTIME, OWNER])
