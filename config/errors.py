@@ -79,7 +79,9 @@ def _page(
     request: HttpRequest, *, status: int, title: str, text: str, code: RefusalCode | None = None
 ) -> HttpResponse:
     """A whole page; or its message alone, for the place that the open page keeps for it."""
-    context = {"title": title, "text": text, "code": code}
+    is_repeatable = request.method == "POST" and status != RefusalCode.NOT_FOUND.status
+    again = request.path if is_repeatable else None  # what a form posts to leads on by GET
+    context = {"title": title, "text": text, "code": code, "again": again}
     is_part = request.headers.get("HX-Request") == "true" and "HX-Boosted" not in request.headers
     response = render(request, "error.html#message" if is_part else "error.html", context)
     response.status_code = status

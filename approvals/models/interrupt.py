@@ -157,6 +157,12 @@ class Interrupt(Content):
             valid_until=decision.valid_until if decision else None,
         )
 
+    def is_edit_of(self, before: "Interrupt") -> bool:
+        """Whether a person's edit of that question, and no agent, made this one."""
+        is_next = before.superseded_by_id == self.pk
+        is_kept = self.requested_sha256 == before.requested_sha256
+        return is_next and is_kept and self.asked_sha256 != before.asked_sha256
+
     def as_question(self, approved_by: Sequence[int] = ()) -> Question:
         """This interrupt as the rules of answering see it, its digest computed anew."""
         return Question(

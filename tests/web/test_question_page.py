@@ -54,7 +54,7 @@ def test_the_form_has_the_fields_of_the_contract_and_comes_after_the_arguments(c
     form = hidden(page)
     assert form.keys() == {"revision", "asked_sha256", "view"}
     assert (form["revision"], form["asked_sha256"]) == ("1", PAYMENT_SHA256)
-    assert buttons(page) == ["approve", "reject", "edit"]
+    assert buttons(page) == ["edit", "approve", "reject"]
     html = page.content.decode()
     assert html.index("V-2291") < html.index('name="decision"')
 
@@ -245,7 +245,7 @@ def test_the_same_call_elsewhere_is_pointed_at(cast: Cast) -> None:
 
     said = words(look(browser(cast.rae), first))
 
-    assert "The same call elsewhere call-2, attempt 1 PENDING" in said
+    assert "The same call elsewhere call-2, attempt 1 waits for an answer" in said
 
 
 def test_masked_values_are_revealed_by_a_post_that_is_recorded(cast: Cast) -> None:
