@@ -9,8 +9,8 @@ from approvals.models import Approval, Decision, Interrupt
 from approvals.rules.answering import Right
 from approvals.rules.presentation import Change, Notice, Tree, notice, pretty, tree
 from approvals.rules.visible import Segment, visible_json
-from approvals.web.edit_form import EditForm
 from approvals.sentences import sentence
+from approvals.web.edit_form import EditForm
 from approvals.web.offer import Offer, offer
 from approvals.web.panel import Panel, Way, content_changes, decided_changes, panel, way_on
 from approvals.web.queue import Queue, queue_after
