@@ -4,7 +4,10 @@ A run is seen by its owner, by admins and auditors, and by whoever may answer or
 of its interrupts; the last see only those interrupts (contract §11).
 """
 
+from dataclasses import dataclass
+
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 
 from approvals.models import Approval, Decision, Interrupt
 from approvals.models.grants import decidable_by, may_decide
@@ -12,7 +15,7 @@ from approvals.models.interrupt import OPEN_STATES
 from approvals.rules.answering import Right
 from approvals.rules.people import Stakes
 from identity.access import people
-from identity.models import Agent, User
+from identity.models import Agent, Group, User
 from identity.roles import Role
 from runs.ids import is_id
 from runs.models import Run
@@ -73,6 +76,43 @@ def waiting_for(user: User) -> "QuerySet[Interrupt]":
     if user.role == Role.AUDITOR:
         return waiting.none()
     return decidable_by(waiting, user.pk).exclude(approvals__user=user)
+
+
+def waiting_in_time(user: User) -> "QuerySet[Interrupt]":
+    """What waits for this person's answer and is not past its deadline."""
+    return waiting_for(user).filter(expires_at__gt=Now())
+
+
+def equal_first(waiting: "QuerySet[Interrupt]") -> "QuerySet[Interrupt]":
+    """Of equal calls among these the most urgent: those of one digest, masked alike.
+
+    The first part of the condition never holds: because of it PostgreSQL looks for equal calls
+    row by row, as far as a page needs, and not for those of all rows at once.
+    """
+    sooner = Q(expires_at__lt=OuterRef("expires_at"))
+    tie = Q(expires_at=OuterRef("expires_at"), pk__lt=OuterRef("pk"))
+    equal = waiting.filter(
+        sooner | tie, asked_sha256=OuterRef("asked_sha256"), sensitive=OuterRef("sensitive")
+    )
+    return waiting.filter(Q(asked_sha256="") | ~Exists(equal))
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A group of a person, or the role they hold, by which questions reach them."""
+
+    auth_group_id: int
+    name: str
+    is_role: bool
+
+
+def memberships(user: User) -> tuple[Membership, ...]:
+    """The groups of this person in their tenant, their role among them, by name."""
+    groups = Group.objects.filter(tenant_id=user.tenant_id, auth_group__user=user)
+    return tuple(
+        Membership(group.auth_group_id, group.name, group.is_role)
+        for group in groups.order_by("is_role", "name")
+    )
 
 
 def visible_runs(user: User) -> "QuerySet[Run]":

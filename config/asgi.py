@@ -1,11 +1,14 @@
-"""The one application that serves people and agents: long polls in front, Django behind."""
+"""The one application that serves people and agents: what waits in front, Django behind."""
 
 import re
 
 from config.wsgi import application as django  # first: it sets Django up
 
 # isort: split
+from django.conf import settings
+
 from approvals.api.readers import InterruptReader, RunReader, refused
+from approvals.web.live import telling
 from config.bridge import WSGIBridge
 from identity.keys import key_digest
 from placet.protocol.limits import BODY_BYTES
@@ -13,6 +16,7 @@ from runs.api.http import too_often
 from runs.waiting.hub import Hub
 from runs.waiting.reader import Answer
 from runs.waiting.route import LongPoll, LongPolls
+from runs.waiting.stream import Stream, Streams
 
 THREADS = 16
 MOST_BODY_BYTES = 2 * BODY_BYTES  # beyond the limit of the API, so that Django can refuse it
@@ -21,6 +25,7 @@ ROUTES = (
     LongPoll("interrupt", re.compile(r"/api/v1/interrupts/(?P<id>[A-Za-z0-9_]+)")),
     LongPoll("run", re.compile(r"/api/v1/runs/(?P<id>[A-Za-z0-9_]+)")),
 )
+STREAMS = (Stream("/inbox/live/", telling),)
 
 
 def admit(token: str) -> Answer | None:
@@ -30,9 +35,10 @@ def admit(token: str) -> Answer | None:
 
 
 hub = Hub({"interrupt": InterruptReader(), "run": RunReader()})
-application = LongPolls(
+polls = LongPolls(
     WSGIBridge(django, threads=THREADS, most_body_bytes=MOST_BODY_BYTES),
     hub=hub,
     routes=ROUTES,
     admit=admit,
 )
+application = Streams(polls, hub=hub, routes=STREAMS, cookie=settings.SESSION_COOKIE_NAME)

@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.db import connection
+from django.utils.crypto import constant_time_compare
+from django.utils.timezone import now
 
 from identity.models import Agent, Tenant, User
 from identity.person import Person
@@ -77,6 +83,18 @@ def _people(rows: Iterable[tuple[Any, ...]]) -> dict[int, Person]:
         )
         for row in rows
     }
+
+
+def session_holder(session_key: str) -> User | None:
+    """The active person who is signed in under this key, as Django's middleware finds them."""
+    store = SessionStore(session_key)
+    session = Session.objects.filter(pk=session_key, expire_date__gt=now()).first()
+    told = store.decode(session.session_data) if session else {}
+    user = User.objects.filter(pk=told.get(SESSION_KEY) or 0, is_active=True).first()
+    if user is None or told.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    is_current = constant_time_compare(told.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
+    return user if is_current else None
 
 
 def tenant_by_slug(slug: str) -> Tenant | None:

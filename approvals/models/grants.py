@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib.auth.models import Permission
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
@@ -195,3 +196,39 @@ def may_decide(interrupt_id: str, user_id: int) -> bool:
 def decidable_by(interrupts: "QuerySet[Interrupt]", user_id: int) -> "QuerySet[Interrupt]":
     """Those interrupts that this person has the right to decide."""
     return interrupts.filter(_granted_to(user_id, OuterRef("pk")))
+
+
+def through_groups(user_id: int) -> ArraySubquery:
+    """For a query of interrupts: the auth groups of this person by which each is granted."""
+    memberships = User.groups.through.objects.filter(user_id=user_id).values("group_id")
+    return ArraySubquery(
+        InterruptGroupObjectPermission.objects.filter(
+            content_object=OuterRef("pk"),
+            group_id__in=memberships,
+            permission_id=permission_id(),
+        ).values("group_id")
+    )
+
+
+def by_name(user_id: int) -> Exists:
+    """For a query of interrupts: whether each is granted to this very person."""
+    return Exists(
+        InterruptUserObjectPermission.objects.filter(
+            content_object=OuterRef("pk"),
+            content_object__gte=OuterRef("pk"),
+            user_id=user_id,
+            permission_id=permission_id(),
+        )
+    )
+
+
+def through_group(auth_group_id: int) -> Exists:
+    """For a query of interrupts: whether each is granted to this group."""
+    return Exists(
+        InterruptGroupObjectPermission.objects.filter(
+            content_object=OuterRef("pk"),
+            content_object__gte=OuterRef("pk"),
+            group_id=auth_group_id,
+            permission_id=permission_id(),
+        )
+    )

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from approvals.models import Interrupt
+from approvals.rules.display import Hint, hint_for
+from approvals.rules.glance import Glance
 from approvals.rules.presentation import masked_value
-from approvals.web.glance import Glance, glance, glance_at, masked_args, with_glance
+from approvals.web.glance import glance_at, glances, hints_of, masked_args, with_glance
 from approvals.web.words import Line, line
 from audit.reading import RecordedEvent, showings
 from placet.protocol.reading import JSONValue
@@ -31,40 +33,40 @@ class AuditRow:
 
 
 def audit_rows(tenant_id: int, events: Sequence[RecordedEvent]) -> list[AuditRow]:
-    """These events as rows, in two queries however many they are."""
+    """These events as rows, in a few queries however many they are."""
     about = {event.interrupt_id for event in events if event.type in EXPLAINED}
     ids = sorted(found for found in about if found)
     found = with_glance(Interrupt.objects.filter(tenant_id=tenant_id, pk__in=ids))
     interrupts = {interrupt.pk: interrupt for interrupt in found.select_related("decision")}
+    hints = hints_of(tenant_id) if ids else ()
+    asked = glances(interrupts.values(), hints, are_short_whole=True)
     seen: dict[str | None, list[RecordedEvent]] = defaultdict(list)
     for event in showings(tenant_id=tenant_id, interrupt_ids=ids) if ids else ():
         seen[event.interrupt_id].append(event)
-    return [_row(event, interrupts, seen) for event in events]
+    rows = []
+    for event in events:
+        is_about = event.type in EXPLAINED
+        interrupt = interrupts.get(event.interrupt_id or "") if is_about else None
+        before = [one for one in seen[event.interrupt_id] if one.id < event.id]
+        rows.append(
+            AuditRow(
+                line(event),
+                interrupt,
+                asked[interrupt.pk] if interrupt else None,
+                _approved(event, interrupt, hints) if interrupt else None,
+                before if interrupt else (),
+            )
+        )
+    return rows
 
 
-def _row(
-    event: RecordedEvent,
-    interrupts: dict[str, Interrupt],
-    seen: dict[str | None, list[RecordedEvent]],
-) -> AuditRow:
-    is_about = event.type in EXPLAINED
-    interrupt = interrupts.get(event.interrupt_id or "") if is_about else None
-    shown = [before for before in seen[event.interrupt_id] if before.id < event.id]
-    return AuditRow(
-        line(event),
-        interrupt,
-        glance(interrupt) if interrupt else None,
-        _approved(event, interrupt) if interrupt else None,
-        shown if interrupt else (),
-    )
-
-
-def _approved(event: RecordedEvent, interrupt: Interrupt) -> Glance | None:
+def _approved(event: RecordedEvent, interrupt: Interrupt, hints: Sequence[Hint]) -> Glance | None:
     """The other arguments that an edit approved."""
     decision = getattr(interrupt, "decision", None)
     if event.type != "interrupt.decided" or decision is None or decision.kind != "edit":
         return None
-    return glance_at(decision.approved_asked, interrupt.sensitive)
+    hint = hint_for(hints, interrupt.tool)
+    return glance_at(decision.approved_asked, interrupt.sensitive, hint, is_short_whole=True)
 
 
 def contents(events: Sequence[RecordedEvent], /) -> dict[int, JSONValue]:

@@ -10,10 +10,11 @@ from django.views.decorators.http import require_safe
 
 from approvals.access import may_cancel, sees_all_of, visible_interrupts, visible_run, visible_runs
 from approvals.models import Interrupt
+from approvals.rules.glance import Glance
 from approvals.rules.presentation import Notice, Tree, notice, tree
 from approvals.sentences import sentence
 from approvals.web.forms import read_reason
-from approvals.web.glance import Glance, glance, with_glance
+from approvals.web.glance import glances, hints_of, with_glance
 from approvals.web.keyset import newest_first
 from approvals.web.pages import absent, note, page, see, signed_in
 from approvals.web.panel import Panel, Way
@@ -121,6 +122,7 @@ class RunPage:
         sees_all = sees_all_of(user, run)
         mine = with_glance(visible_interrupts(user).filter(run=run)).select_related("decision")
         found = list(mine.order_by("created_at", "pk")[:QUESTIONS_MAX])
+        shown_args = glances(found, hints_of(user.tenant_id), are_short_whole=True)
         events = run_events(
             tenant_id=run.tenant_id,
             run_id=run.pk,
@@ -134,7 +136,7 @@ class RunPage:
             run=run,
             sees_all=sees_all,
             can_cancel=may_cancel(user, run) and not run.facts().state.is_terminal,
-            questions=[(interrupt, glance(interrupt)) for interrupt in found],
+            questions=[(interrupt, shown_args[interrupt.pk]) for interrupt in found],
             lines=lines(shown),
             context=tree({"context": context}) if sees_all and context is not None else None,
             labels=tree(labels, at=("labels",)) if sees_all and labels else None,

@@ -4,6 +4,8 @@ from approvals.web import audit_log, inbox, question, runs
 
 urlpatterns: list[URLPattern] = [
     path("", inbox.inbox, name="inbox"),
+    path("inbox/changes/", inbox.changes, name="inbox_changes"),
+    path("inbox/live/", inbox.live, name="inbox_live"),
     path("interrupts/<slug:interrupt_id>/", question.question, name="question"),
     path("interrupts/<slug:interrupt_id>/decide/", question.decide_question, name="decide"),
     path("interrupts/<slug:interrupt_id>/preview/", question.preview, name="preview"),

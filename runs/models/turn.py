@@ -23,7 +23,7 @@ from runs.rows import update
 from runs.rules import transitions
 from runs.rules.refusal import COUNTED_ONLY, Refusal
 from runs.rules.transitions import RunFacts, WaitSummary
-from runs.waiting.notifier import wake
+from runs.waiting.notifier import tenant_key, wake
 from runs.waits import waits
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ class Turn:
             return
         self.run.updated_at = self.now
         update(self.run, *TURN_FIELDS)
-        ids = frozenset({self.run.pk, *self.touched})
+        all_of_it = [tenant_key(self.run.tenant_id)] if self.touched else []
+        ids = frozenset({self.run.pk, *self.touched, *all_of_it})
         transaction.on_commit(lambda: wake(ids))
 
 

@@ -7,7 +7,8 @@ Guards that no waiter is lost and none is told a stale "nothing new":
 - Once a second everybody is compared with the database, because a wake-up may be lost.
 - When its time is up a waiter is answered within `GRACE_S`, whatever the database does.
 
-Only `_answers` and `_ripe` run in the reading thread, all else in the event loop's.
+Only `_answers`, `_ripe` and what `read` is given run in the reading thread, all else in the
+event loop's.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
 OUTAGES = (OperationalError, InterfaceError)
 
+A = TypeVar("A")
 T = TypeVar("T")
 log = structlog.get_logger()
 
@@ -54,6 +56,7 @@ class Hub:
         self._look_every_s = look_every_s
         self._batch = batch
         self._by_id: dict[str, set[Waiter]] = {}
+        self._bells: dict[str, set[asyncio.Event]] = {}
         self._unread: dict[Waiter, None] = {}
         self._unchecked: dict[Waiter, None] = {}
         self._is_draining = False
@@ -104,8 +107,27 @@ class Hub:
         """Drop a waiter, answered or not; harmless when repeated."""
         self._settle(waiter, None)
 
+    def bell(self, key: str) -> asyncio.Event:
+        """An event that is set by each wake-up of this key, by each gap and by the end."""
+        bell = asyncio.Event()
+        self._bells.setdefault(key, set()).add(bell)
+        return bell
+
+    def silence(self, key: str, bell: asyncio.Event) -> None:
+        """Let a bell go; harmless when repeated."""
+        if bells := self._bells.get(key):
+            bells.discard(bell)
+            if not bells:
+                del self._bells[key]
+
+    async def read(self, read: Callable[[A], T], asked: A) -> T:
+        """What `read` gives in the hub's thread; OUTAGES where the database cannot be reached."""
+        return await self._loop.run_in_executor(self._executor, _closing(read), asked)
+
     def wake(self, ids: Iterable[str]) -> None:
         """Read again for everybody who waits for one of these ids."""
+        ids = list(ids)
+        self._ring(ids)
         woken = [waiter for each in ids for waiter in self._by_id.get(each, ())]
         if len(woken) <= self._batch:
             self._want(woken)
@@ -115,12 +137,19 @@ class Hub:
     def wake_all(self) -> None:
         """Read again for everybody: wake-ups may have been missed."""
         self._want(self._everybody())
+        self._ring(list(self._bells))
 
     def drain(self) -> None:
         """From now on answer everybody at once with the present state."""
         self._is_draining = True
         for waiter in self._everybody():
             self._make_last(waiter)
+        self._ring(list(self._bells))
+
+    def _ring(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            for bell in self._bells.get(key, ()):
+                bell.set()
 
     def _everybody(self) -> list[Waiter]:
         return [waiter for waiters in self._by_id.values() for waiter in waiters]
@@ -252,6 +281,18 @@ class Hub:
                 )
             )
         return [told[place] for place in range(len(waits))]
+
+
+def _closing(read: Callable[[A], T]) -> Callable[[A], T]:
+    """The same reading, after which no connection is held."""
+
+    def closing(asked: A) -> T:
+        try:
+            return read(asked)
+        finally:
+            connections.close_all()
+
+    return closing
 
 
 def _take(queue: dict[Waiter, None], most: int) -> list[Waiter]:

@@ -26,6 +26,11 @@ PAYLOAD_BYTES = 7_900  # PostgreSQL takes less than 8000
 log = structlog.get_logger()
 
 
+def tenant_key(tenant_id: int) -> str:
+    """The id that is woken with any question of a tenant's, for whoever watches them all."""
+    return f"tenant_{tenant_id}"
+
+
 class Notifier:
     """Collects ids and notifies at once when idle, else every `PAUSE_S`."""
 

@@ -21,6 +21,8 @@ PUBLIC = {
 
 PAGES = {
     "/",
+    "/inbox/changes/",
+    "/inbox/live/",
     "/logout/",
     "/interrupts/<interrupt_id>/",
     "/interrupts/<interrupt_id>/decide/",
