@@ -251,7 +251,8 @@ class Overview:
             for value in one.values(name)
         )
         current = getattr(chosen, name)
-        values = always or sorted({*counts, *([current] if current else [])})
+        found = {*counts, *([current] if current else [])}
+        values = always or sorted(found, key=lambda value: (-counts[value], say(value)))
         return Facet(
             name,
             label,
