@@ -61,7 +61,7 @@ def test_texts_are_found_where_they_are_marked() -> None:
     found = {message.text: files for message, files in messages().items()}
 
     assert found["This tool may not be used here."] == ["approvals/sentences.py"]
-    assert found["Your settings"] == ["templates/settings/you.html"]
+    assert "templates/settings/you.html" in found["Your settings"]
     assert (ROOT / "templates/settings/you.html").is_file()
 
 
