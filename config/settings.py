@@ -112,6 +112,7 @@ STATICFILES_DIRS = [CHECKOUT / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3600
 WHITENOISE_ADD_HEADERS_FUNCTION = add_headers
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 USE_TZ = True
 TIME_ZONE = "UTC"
