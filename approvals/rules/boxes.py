@@ -20,12 +20,16 @@ BOUNDS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a field stands: as an item of a list, or as a member that may have to be there."""
+    """Where a field stands: as an item of a list, or as a member that may have to be there.
+
+    `is_left_out` says that the member was asked with and is absent now.
+    """
 
     is_item: bool = False
     is_required: bool = False
     is_first: bool = False
     is_last: bool = False
+    is_left_out: bool = False
 
 
 NO_PLACE = Place()

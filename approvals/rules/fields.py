@@ -90,7 +90,11 @@ class _Walk:
             for name in _ordered(value.keys())
         ]
         missing = [
-            self.absent(self.schema.member(said, name), (*path, name), is_required=name in needed)
+            self.absent(
+                self.schema.member(said, name),
+                (*path, name),
+                place=Place(is_required=name in needed, is_left_out=name in before),
+            )
             for name in _ordered(absent)
         ]
         return (*given, *missing)
@@ -111,7 +115,7 @@ class _Walk:
             for index, item in enumerate(value)
         )
 
-    def absent(self, node: JSONValue, path: Path, *, is_required: bool) -> Field:
+    def absent(self, node: JSONValue, path: Path, *, place: Place) -> Field:
         said = self.schema.at(node)
         return Field(
             pointer=pointer(path),
@@ -120,7 +124,7 @@ class _Walk:
             kind=Kind.ABSENT,
             title=words_of(said, "title"),
             description=words_of(said, "description"),
-            place=Place(is_required=is_required),
+            place=place,
             blank=spelled(self.schema.blank(node) or "null"),
         )
 

@@ -250,7 +250,7 @@
       case "append":
         return setStructure(extended(text, node, null, member.dataset.blank), focus([...path, String(node.parts.length)], "box"));
       case "remove":
-        return setStructure(without(text, holder, node), holder.kind === "list" ? focus(path, "remove") : focus(path, "add"));
+        return setStructure(without(text, holder, node), focus(path, holder.kind === "list" ? "remove" : "undo"));
       case "up":
         return setStructure(swapped(text, find(root, besides(-1)), node), focus(besides(-1), "up"));
       case "down":
@@ -266,15 +266,14 @@
   }
 
   function focusWanted() {
-    if (!wanted) return;
+    if (!wanted || byId("fields").inert) return;
     const path = keys(wanted.pointer);
     const what = wanted.what;
     wanted = null;
-    const find = (pointer) => members().find((member) => decodeURIComponent(member.dataset.at) === pointer);
-    const around = () => find(at(path.slice(0, -1)));
-    const member = find(at(path)) || around() || members()[0];
+    const named = (pointer) => members().find((member) => decodeURIComponent(member.dataset.at) === pointer);
+    const member = named(at(path)) || named(at(path.slice(0, -1))) || members()[0];
     const usable = [`[data-do=${what}]:enabled`, ".box", "input:checked", "input", "select", "button:enabled"];
-    usable.map((selector) => member?.querySelector(selector)).find(Boolean)?.focus();
+    usable.flatMap((selector) => [...member?.querySelectorAll(selector) ?? []]).find((one) => one.checkVisibility())?.focus();
   }
 
   function start() {
@@ -336,6 +335,12 @@
     });
   }
 
+  // Where the page is replaced, nothing may still be on its way into what was in it.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "main" || !byId("edit")) return;
+    for (const asking of [source(), byId("fields")]) window.htmx.trigger(asking, "htmx:abort");
+  });
+
   document.addEventListener("htmx:afterSettle", (event) => {
     start();
     if (!isPreview(event) || !byId("edit")) return;
@@ -347,10 +352,10 @@
       if (sent !== source().value) return redraw();
       byId("fields").inert = false;
       if (!byId("fields").querySelector("[data-at]")) show("json");
-      focusWanted();
     }
     place();
     mark();
+    focusWanted();
   });
 
   // An edit goes out only once what it changes has been on the page, and nothing is half typed.

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from approvals.models import Decision, Interrupt
@@ -135,7 +136,8 @@ def test_empty_null_and_left_out_are_told_apart(cast: Cast, sign_in: SignIn) -> 
 
     form.get_by_label("memo", exact=True).fill("")
     form.get_by_role("button", name="Leave out: extra").click()
-    expect(form.get_by_role("button", name="Add: extra")).to_be_focused()
+    expect(form.get_by_role("button", name="Undo: extra")).to_be_focused()
+    expect(form.locator('[data-at="/extra"]')).to_contain_text("left out")
     form.get_by_label("Kind of value: note").select_option(label="null")
     expect(form.locator('[data-at="/note"] .was')).to_contain_text('Was "a"')
     form.get_by_role("button", name="Add: mode").click()
@@ -379,3 +381,42 @@ def test_masked_values_come_into_the_form_only_once_revealed(cast: Cast, sign_in
     page.locator("#fields").get_by_label("n", exact=True).fill("2")
 
     assert approve_edit(page).args == args | {"n": 2}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_form_and_nothing_is_beside_the_screen(
+    cast: Cast, sign_in: SignIn, scheme: str
+) -> None:
+    args = TYPES | {"text": "one\r\ntwo", "path": "\u202egpj" + "x" * 400, "mode": "fast"}
+    args["vendor"] = {"lines": [{"qty": 1, "sku": {"a": {"b": {"c": {"d": [[1]]}}}}}]}
+    interrupt = cast.ask(cast.run(), question(args=args, args_schema=SCHEMA))
+    page = sign_in(cast.rae, color_scheme=scheme, viewport={"width": 320, "height": 640})
+    form = open_form(page, interrupt)
+
+    form.get_by_role("button", name="Leave out: text").click()
+    expect(form.get_by_role("button", name="Undo: text")).to_be_visible()
+    form.get_by_label("cents", exact=True).fill("0")
+    expect(form.locator('[data-at="/cents"] .fault')).to_be_visible()
+    found = Axe().run(page).response["violations"]
+
+    assert [f"{one['id']}: {node['target']}" for one in found for node in one["nodes"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    page.get_by_role("radio", name="JSON").check(force=True)
+    assert Axe().run(page).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_the_agents_titles_and_names_are_text(cast: Cast, sign_in: SignIn) -> None:
+    """What a schema says is the agent's word too: no markup, nothing hidden."""
+    bad = "<img src=x onerror=alert(1)>\u202e"
+    schema = {"properties": {bad: {"title": bad, "description": bad, "enum": [bad, "b"]}}}
+    interrupt = cast.ask(cast.run(), question(args={bad: "b"}, args_schema=schema))
+    page = sign_in(cast.rae)
+    form = open_form(page, interrupt)
+
+    assert form.locator("img").count() == 0
+    assert "\u202e" not in form.inner_html()
+    expect(form).to_contain_text("<img src=x onerror=alert(1)>U+202E")
+    form.locator("select").select_option(index=0)
+
+    assert approve_edit(page).args == {bad: bad}
