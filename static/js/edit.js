@@ -291,9 +291,14 @@
     redraw();
   }
 
-  function lost() {
+  // After a request that drew nothing the form is as it was, or the text stands alone.
+  function release() {
     byId("fields").inert = false;
     if (!byId("fields").querySelector("[data-at]")) show("json");
+  }
+
+  function lost() {
+    release();
     byId("changes").replaceChildren(byId("preview-lost").content.cloneNode(true));
   }
 
@@ -335,24 +340,28 @@
     });
   }
 
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    if (isPreview(event) && byId("edit") && event.detail.xhr.getResponseHeader("HX-Redirect")) release();
+  });
+
   // Where the page is replaced, nothing may still be on its way into what was in it.
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "main" || !byId("edit")) return;
-    for (const asking of [source(), byId("fields")]) window.htmx.trigger(asking, "htmx:abort");
+    for (const asking of [source(), byId("fields")]) {
+      if (asking !== event.detail.requestConfig.elt) window.htmx.trigger(asking, "htmx:abort");
+    }
   });
 
   document.addEventListener("htmx:afterSettle", (event) => {
     start();
     if (!isPreview(event) || !byId("edit")) return;
-    const sent = event.detail.requestConfig.parameters.args;
+    const [sent, drawn] = [event.detail.requestConfig.parameters.args, event.detail.target.id];
+    if (!["fields", "changes"].includes(drawn)) return release();
     previewed = sent;
     compare();
-    if (event.detail.target.id === "changes" && sent !== source().value) window.htmx.trigger(source(), "look");
-    if (event.detail.target.id === "fields") {
-      if (sent !== source().value) return redraw();
-      byId("fields").inert = false;
-      if (!byId("fields").querySelector("[data-at]")) show("json");
-    }
+    if (drawn === "changes" && sent !== source().value) window.htmx.trigger(source(), "look");
+    if (drawn === "fields" && sent !== source().value) return redraw();
+    if (drawn === "fields") release();
     place();
     mark();
     focusWanted();

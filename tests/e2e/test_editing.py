@@ -99,7 +99,7 @@ def test_a_number_changed_in_the_form_stays_a_number_and_the_rest_every_byte(
 
 def test_texts_that_nobody_touched_keep_every_byte(cast: Cast, sign_in: SignIn) -> None:
     interrupt = cast.ask(cast.run(), question(args=ODD, args_schema={"type": "object"}))
-    page = sign_in(cast.rae)
+    page = sign_in(cast.rae, viewport={"width": 1280, "height": 2000})
     form = open_form(page, interrupt)
 
     form.get_by_label("amount", exact=True).fill("1250.75")
@@ -364,6 +364,22 @@ def test_a_question_that_ended_while_one_types_says_so(cast: Cast, sign_in: Sign
 
     expect(page.locator('main [data-code="superseded"]')).to_be_visible()
     expect(page.locator("button[name=decision]")).to_have_count(0)
+
+
+def test_an_ended_session_leaves_the_form_as_it_was(cast: Cast, sign_in: SignIn) -> None:
+    interrupt = cast.ask(cast.run(), question(args=TYPES, args_schema=SCHEMA))
+    page = sign_in(cast.rae)
+    form = open_form(page, interrupt)
+    cookies = [cookie for cookie in page.context.cookies() if cookie["name"] == "csrftoken"]
+    page.context.clear_cookies()
+    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+
+    form.get_by_role("button", name="Leave out: dry_run").click()
+
+    expect(page.locator("#notice")).to_contain_text("You are no longer signed in")
+    expect(form).not_to_have_attribute("inert", "")
+    assert "dry_run" not in read_json(raw(page).encode())  # type: ignore[operator]
+    expect(page.locator("#edit")).not_to_have_attribute("data-current", "")
 
 
 def test_masked_values_come_into_the_form_only_once_revealed(cast: Cast, sign_in: SignIn) -> None:
