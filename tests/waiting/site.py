@@ -18,7 +18,7 @@ from config.bridge import WSGIBridge
 from config.server import Server, server_config
 from runs.waiting.hub import Hub
 from runs.waiting.reader import Answer, Wait
-from runs.waiting.route import LongPoll, LongPolls
+from runs.waiting.route import App, LongPoll, LongPolls
 
 ROUTES = (
     LongPoll("interrupt", re.compile(r"/api/v1/interrupts/(?P<id>[A-Za-z0-9_]+)")),
@@ -178,7 +178,13 @@ def running(
 ) -> Iterator[Site]:
     """Run the real server in a thread."""
     bridge = WSGIBridge(wsgi, threads=threads, most_body_bytes=most_body_bytes)
-    app = LongPolls(bridge, hub=hub, routes=ROUTES)
+    with serving(LongPolls(bridge, hub=hub, routes=ROUTES), hub=hub) as site:
+        yield site
+
+
+@contextmanager
+def serving(app: App, *, hub: Hub) -> Iterator[Site]:
+    """Run the real server in a thread over this application."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     server = Server(server_config(app, host="127.0.0.1", port=port), hub=hub)
