@@ -110,3 +110,9 @@ def user_by_name(tenant_id: int, username: str) -> User | None:
 def agent_by_name(tenant_id: int, name: str) -> Agent | None:
     """The tenant's agent of this name."""
     return Agent.objects.filter(tenant_id=tenant_id, name=name).first()
+
+
+def agent_names(tenant_id: int, ids: Iterable[int]) -> dict[int, str]:
+    """The names of the tenant's agents of these ids, by id."""
+    found = Agent.objects.filter(tenant_id=tenant_id, pk__in=list(ids))
+    return dict(found.values_list("pk", "name"))

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from approvals.web import audit_log, inbox, question, runs
+from approvals.web import audit_log, inbox, question, runs, statistics
 
 urlpatterns: list[URLPattern] = [
     path("", inbox.inbox, name="inbox"),
@@ -15,4 +15,5 @@ urlpatterns: list[URLPattern] = [
     path("runs/<slug:run_id>/cancel/", runs.cancel_run, name="cancel_run"),
     path("audit/", audit_log.audit, name="audit"),
     path("audit/export/", audit_log.export, name="audit_export"),
+    path("statistics/", statistics.show_statistics, name="statistics"),
 ]
