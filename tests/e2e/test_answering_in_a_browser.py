@@ -366,7 +366,7 @@ def test_a_run_is_cancelled_in_place(cast: Cast, sign_in: SignIn) -> None:
     page.get_by_label("Reason").fill("Not needed")
     page.get_by_role("button", name="Cancel the run").click()
 
-    expect(page.locator("main .state").first).to_have_text("CANCELLED")
+    expect(page.locator("main .state").first).to_have_text("Cancelled")
     assert is_same_page(page)
     interrupt.refresh_from_db()
     assert interrupt.state == "CANCELLED"

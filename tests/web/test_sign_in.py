@@ -77,10 +77,10 @@ def test_a_failure_says_that_the_outcome_is_not_known(
 ) -> None:
     """H-38: nobody is told that all is well, nor that nothing happened."""
 
-    def fail(_user: object) -> None:
+    def fail(_request: object) -> None:
         raise RuntimeError("the disk is on fire")
 
-    monkeypatch.setattr("approvals.web.inbox.waiting_for", fail)
+    monkeypatch.setattr("approvals.web.inbox.signed_in", fail)
     client = Client(raise_request_exception=False)
     client.force_login(cast.rae, backend="django.contrib.auth.backends.ModelBackend")
 

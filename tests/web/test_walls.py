@@ -194,7 +194,7 @@ def test_the_owner_or_an_admin_cancels_a_run(cast: Cast, name: str, status: int)
         assert codes(page) == ["not_permitted"]
     else:
         said = words(client.get(f"/runs/{interrupt.run_id}/"))
-        assert "CANCELLED" in said and "No longer needed" in said
+        assert "Cancelled" in said and "No longer needed" in said
         assert "Cancel the run" not in said
 
 
