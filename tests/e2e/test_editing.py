@@ -300,6 +300,59 @@ def test_form_and_json_stay_in_step(cast: Cast, sign_in: SignIn) -> None:
     expect(page.get_by_role("radio", name="JSON")).to_be_checked()
 
 
+def test_only_the_touched_place_of_the_text_changes(cast: Cast, sign_in: SignIn) -> None:
+    """Blanks, escapes and spellings of numbers around it stay as they were typed."""
+    interrupt = cast.ask(
+        cast.run(), question(args={"a": 1, "z": {"n": 1}}, args_schema={"type": "object"})
+    )
+    page = sign_in(cast.rae)
+    form = open_form(page, interrupt)
+    page.get_by_role("radio", name="JSON").check(force=True)
+    page.get_by_label("Arguments as JSON").fill(
+        '{ "l" : [ 1.0 ,2e0,\n\t3 ],\n\n "\\u0061":"\\u0041",\n "z":{}, "o" : {"p":[true]} }'
+    )
+    page.get_by_role("radio", name="Form").check(force=True)
+    expect(form.get_by_label("a", exact=True)).to_have_value("A")
+
+    def press(name: str, text: str) -> None:
+        form.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator("#args")).to_have_value(text)
+        expect(form).not_to_have_attribute("inert", "")
+
+    press(
+        "Move down: l 0",
+        '{ "l" : [ 2e0 ,1.0,\n\t3 ],\n\n "\\u0061":"\\u0041",\n "z":{}, "o" : {"p":[true]} }',
+    )
+    press(
+        "Remove: l 2",
+        '{ "l" : [ 2e0 ,1.0 ],\n\n "\\u0061":"\\u0041",\n "z":{}, "o" : {"p":[true]} }',
+    )
+    press(
+        "Remove: l 0",
+        '{ "l" : [ 1.0 ],\n\n "\\u0061":"\\u0041",\n "z":{}, "o" : {"p":[true]} }',
+    )
+    press(
+        "Add to the list: l",
+        '{ "l" : [ 1.0, 0 ],\n\n "\\u0061":"\\u0041",\n "z":{}, "o" : {"p":[true]} }',
+    )
+    press(
+        "Leave out: a",
+        '{ "l" : [ 1.0, 0 ],\n\n "z":{}, "o" : {"p":[true]} }',
+    )
+    press(
+        "Undo: a",
+        '{ "l" : [ 1.0, 0 ],\n\n "z":{}, "o" : {"p":[true]}, "a": 1 }',
+    )
+    press(
+        "Undo: n",
+        '{ "l" : [ 1.0, 0 ],\n\n "z":{"n": 1}, "o" : {"p":[true]}, "a": 1 }',
+    )
+    press("Remove: p 0", '{ "l" : [ 1.0, 0 ],\n\n "z":{"n": 1}, "o" : {"p":[]}, "a": 1 }')
+    press("Leave out: l", '{ "z":{"n": 1}, "o" : {"p":[]}, "a": 1 }')
+    press("Leave out: o", '{ "z":{"n": 1}, "a": 1 }')
+    expect(page.locator("#changes")).to_contain_text("Nothing:")
+
+
 def test_everything_is_done_by_keyboard(cast: Cast, sign_in: SignIn) -> None:
     interrupt = cast.ask(cast.run(), question(args=TYPES, args_schema=SCHEMA))
     page = sign_in(cast.rae)
