@@ -18,7 +18,7 @@
 
   // Of several open tabs one has the stream and tells the others: browsers allow few connections.
   const others = "BroadcastChannel" in window ? new BroadcastChannel("placet-inbox") : null;
-  others?.addEventListener("message", (event) => hear(String(event.data)));
+  others?.addEventListener("message", (event) => (event.data ? hear(String(event.data)) : isLive(false)));
 
   function listen() {
     if (source || letGo || !page() || !("EventSource" in window)) return;
@@ -49,6 +49,7 @@
     });
     source.addEventListener("error", () => {
       isLive(false);
+      others?.postMessage("");
       if (source?.readyState === EventSource.CLOSED) {
         close();
         look();
@@ -202,7 +203,7 @@
     j: () => step(1),
     k: () => step(-1),
     o: () => document.activeElement?.closest?.(".row")?.querySelector(".to")?.click(),
-    u: () => window.location.assign(back),
+    u: () => { if (!page()) window.location.assign(back); },
     n: () => { if (page()?.querySelector("[data-new]")?.hidden === false) load(); },
     "?": () => document.getElementById("keys")?.showModal(),
   };
@@ -252,9 +253,4 @@
     if (event.detail.target?.id === "main" || event.detail.target === document.body) arrive();
   });
   window.addEventListener("pagehide", close);
-  window.addEventListener("pageshow", (event) => {
-    if (!event.persisted) return;
-    arrive();
-    look();
-  });
 })();

@@ -162,6 +162,22 @@ def test_every_route_of_the_hub_is_a_call_of_the_api(scene: Scene) -> None:
         assert not any(route.path.fullmatch(scene.at(path)) for path in PAGES | PUBLIC)
 
 
+def test_every_stream_is_a_page_and_asks_for_the_session_itself(scene: Scene) -> None:
+    """H-03, H-11: the hub tells before Django is asked, and nobody without a session."""
+    users = (scene.cast.rae, scene.cast.mallory)
+    sessions = [browser(user).session.session_key for user in users]
+
+    for route in asgi.STREAMS:
+        assert route.path in PAGES
+        told = [route.tell(str(key)) for key in ("nonsense", scene.cast.key, *sessions)]
+        assert told[:2] == [None, None]
+        assert [one.who for one in told if one] == [user.public_id for user in users]
+        assert all(not_told(scene, one.text) for one in told if one)
+        for user in users:
+            user.deactivate(by=scene.cast.ada.as_actor())
+        assert [route.tell(str(key)) for key in sessions] == [None, None]
+
+
 READERS: dict[str, Callable[[], Any]] = {
     "interrupt": asgi.InterruptReader,
     "run": asgi.RunReader,
