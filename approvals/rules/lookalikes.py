@@ -6,6 +6,10 @@ by its rules (compatibility forms, scripts by name, one-to-one equivalents) and 
 
 import re
 import unicodedata
+from functools import lru_cache
+
+REMEMBERED = 8192
+"""So many characters are looked up once; long texts have few different ones."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _IMITATING_SCRIPTS = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
@@ -36,8 +40,7 @@ _SAME_SHAPE = str.maketrans("01|IO", "olllo")
 
 def imitating(text: str) -> frozenset[int]:
     """Places of characters that pass for ASCII ones, or for the plain form of themselves."""
-    places = {place for place, char in enumerate(text) if _is_like_ascii(char)}
-    places.update(place for place, char in enumerate(text) if _is_second_form(char))
+    places = {place for place, char in enumerate(text) if _is_alike(char)}
     places.update(_touching_ascii(text))
     places.update(_foreign_digits(text))
     for dash in _DASH.finditer(text):
@@ -81,6 +84,7 @@ def skeleton(name: str) -> str:
     return shape.replace("rn", "m").replace("vv", "w")
 
 
+@lru_cache(REMEMBERED)
 def script(char: str) -> str:
     """The script of a letter, by the first word of its name."""
     if char.isascii():
@@ -103,8 +107,13 @@ def _is_drawn(char: str) -> bool:
 
 def _is_posing(text: str) -> bool:
     """Whether all letters of other scripts have a Latin twin: no prose does that."""
-    letters = [char for char in text if script(char) in _IMITATING_SCRIPTS]
+    letters = (char for char in set(text) if script(char) in _IMITATING_SCRIPTS)
     return all(char in _LIKE_LATIN for char in letters)
+
+
+@lru_cache(REMEMBERED)
+def _is_alike(char: str) -> bool:
+    return _is_like_ascii(char) or _is_second_form(char)
 
 
 def _is_like_ascii(char: str) -> bool:
@@ -142,7 +151,7 @@ def _foreign_digits(text: str) -> set[int]:
     if not digits:
         return set()
     has_ascii = any(char.isascii() and char.isdigit() for char in text)
-    scripts = {script(char) for char in text if char.isalpha()}
+    scripts = {script(char) for char in set(text) if char.isalpha()}
     return {
         place
         for place, char in digits.items()

@@ -2,6 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
+
+from approvals.rules.lookalikes import REMEMBERED
 
 FLOOD = 4
 """So many marks on one letter, and more, are spelled out: no script needs them."""
@@ -37,13 +40,16 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _has_base(char: str) -> int:
-    return 0 if unicodedata.category(char)[0] == "M" else 1
+    return 0 if _is_sign(char) else 1
+
+
+@lru_cache(REMEMBERED)
+def _is_sign(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def _is_mark(char: str, before: str) -> bool:
-    if char.isascii():
-        return False
-    return unicodedata.category(char)[0] == "M" or _is_jamo_after(char, before)
+    return _is_sign(char) or _is_jamo_after(char, before)
 
 
 def _is_jamo_after(char: str, before: str) -> bool:

@@ -129,7 +129,7 @@ def tree(value: JSONValue, *, at: Path = (), sensitive: Sequence[str] = ()) -> T
 
 def notice(text: str) -> Notice | None:
     """What is remarkable in one text that stands by itself, or None."""
-    found = traits(text)
+    found = traits(text, visible(text))
     return Notice((), _told(found)) if found else None
 
 
@@ -245,10 +245,11 @@ class _Walk:
             self.line(item, (*path, part), is_member=isinstance(value, dict))
 
     def line(self, value: JSONValue, path: Path, *, is_member: bool) -> None:
+        name = visible(path[-1])
         if is_member:
-            self.look(path, path[-1])
+            self.look(path, path[-1], name)
         row = Row(
-            name=visible(path[-1]),
+            name=name,
             kind=_kind(value),
             size=_size(value),
             level=len(path) if len(path) > DEEP else None,
@@ -273,13 +274,13 @@ class _Walk:
         return not all(_fits_inline(item) for item in value)
 
     def leaf(self, value: JSONValue, path: Path, row: Row) -> None:
-        if isinstance(value, str):
-            self.look(path, value)
         shown = visible(value) if isinstance(value, str) else visible_json(canonical(value))
+        if isinstance(value, str):
+            self.look(path, value, shown)
         self.rows.append(replace(row, value=shown))
 
-    def look(self, path: Path, text: str) -> None:
-        if not is_plain(text) and (found := traits(text)):
+    def look(self, path: Path, text: str, shown: tuple[Segment, ...]) -> None:
+        if not is_plain(text) and (found := traits(text, shown)):
             self.notices.append(Notice(visible(self.name(path)), _told(found)))
 
     def look_among(self, members: dict[str, JSONValue], path: Path) -> None:

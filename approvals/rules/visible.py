@@ -7,12 +7,13 @@ Unicode database of the running Python knows; a newer character stands as its co
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import groupby
 
-from approvals.rules.lookalikes import imitating, mixed
+from approvals.rules.lookalikes import REMEMBERED, imitating, mixed
 from approvals.rules.marks import odd_marks
 
 LONG_BLANKS = 3
@@ -99,15 +100,18 @@ def is_plain(text: str) -> bool:
     )
 
 
-def traits(text: str) -> dict[Trait, tuple[int, ...]]:
-    """What a reader has to know: for each trait its characters, each once, in their order."""
+def traits(text: str, shown: Sequence[Segment]) -> dict[Trait, tuple[int, ...]]:
+    """What a reader has to know of a text that is shown so, by `visible`.
+
+    For each trait its characters, each once, in their order.
+    """
     found: dict[Trait, dict[int, None]] = {}
-    for segment in visible(text):
+    for segment in shown:
         if segment.trait is not None and segment.trait not in UNTOLD:
             codes = found.setdefault(segment.trait, {})
             if segment.code is not None:
                 codes[segment.code] = None
-    if any(_is_right_to_left(char) for char in text):
+    if not text.isascii() and any(map(_is_right_to_left, set(text))):
         found.setdefault(Trait.RIGHT_TO_LEFT, {})
     return {trait: tuple(codes) for trait, codes in found.items()}
 
@@ -121,19 +125,39 @@ _IMITATION = re.compile(
 
 def _pieces(text: str) -> Iterator[Segment]:
     written_out = {found.start(): found.end() for found in _IMITATION.finditer(text)}
-    until = 0
+    begun = until = 0
     for place, (trait, char) in enumerate(_marked(text)):
+        if place < until or (trait is None and place not in written_out):
+            continue
+        if begun < place:
+            yield from _plain(text[begun:place])
         if place in written_out:
-            until = written_out[place]
+            until = begun = written_out[place]
             yield Segment(text[place:until], Trait.IMITATION)
-        elif place >= until:
-            yield Segment(_label(trait, char), trait, ord(char) if trait else None)
+        elif trait is not None:
+            begun = place + 1
+            yield Segment(_label(trait, char), trait, ord(char))
+    if begun < len(text):
+        yield from _plain(text[begun:])
 
 
-def _label(trait: Trait | None, char: str) -> str:
+_BLANKS = re.compile(f"^ +| +$| {{{LONG_BLANKS},}}")
+
+
+def _plain(text: str) -> Iterator[Segment]:
+    """Ordinary characters, and by themselves the blanks that may have to be counted."""
+    begun = 0
+    for blanks in _BLANKS.finditer(text):
+        if begun < blanks.start():
+            yield Segment(text[begun : blanks.start()])
+        yield Segment(blanks.group())
+        begun = blanks.end()
+    if begun < len(text):
+        yield Segment(text[begun:])
+
+
+def _label(trait: Trait, char: str) -> str:
     match trait:
-        case None:
-            return char
         case Trait.BREAK:
             return "↵"
         case Trait.LOOKALIKE | Trait.MIXED:
@@ -150,10 +174,10 @@ def _counted(pieces: list[Segment]) -> Iterator[Segment]:
         count = len(same)
         is_edge = at == 0 or at + count == len(pieces)
         at += count
-        if text == " " and trait is None and (count >= LONG_BLANKS or is_edge):
-            shown = "␣" if count == 1 else f"␣×{count}"
-            kind = Trait.BLANKS if count >= LONG_BLANKS else Trait.EDGE
-            yield Segment(shown, kind, ord(" "), count)
+        if trait is None and text.isspace() and (len(text) >= LONG_BLANKS or is_edge):
+            shown = "␣" if len(text) == 1 else f"␣×{len(text)}"
+            kind = Trait.BLANKS if len(text) >= LONG_BLANKS else Trait.EDGE
+            yield Segment(shown, kind, ord(" "), len(text))
         elif trait in (None, Trait.IMITATION) or count < LONG_BLANKS:
             yield from same
         else:
@@ -210,6 +234,7 @@ _BY_CATEGORY = {
 }
 
 
+@lru_cache(REMEMBERED)
 def _trait(char: str) -> Trait | None:
     """Why a character is spelled out wherever it stands."""
     if char == "\n":
@@ -225,6 +250,7 @@ def _trait(char: str) -> Trait | None:
     return _BY_CATEGORY.get(unicodedata.category(char))
 
 
+@lru_cache(REMEMBERED)
 def _is_right_to_left(char: str) -> bool:
     is_sign = unicodedata.bidirectional(char) in ("R", "AL", "AN")
     return is_sign and _trait(char) is not Trait.DIRECTION

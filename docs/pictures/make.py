@@ -30,7 +30,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
     from docs.pictures.scenes import Scene
 
@@ -41,11 +41,12 @@ SCHEMES = ("light", "dark")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """How one picture of a scene is taken."""
+    """How one picture of a scene is taken: of the whole page, or of what a window shows of it."""
 
     size: tuple[int, int]
     scheme: str
     language: str = "en-US"
+    is_whole: bool = True
 
     @property
     def name(self) -> str:
@@ -57,8 +58,8 @@ class Shot:
 SHOWN = {
     "question.png": ("question", Shot(DESK, "light")),
     "question-dark.png": ("question", Shot(DESK, "dark")),
-    "question-phone.png": ("question", Shot(PHONE, "light")),
-    "question-phone-dark.png": ("question", Shot(PHONE, "dark")),
+    "question-phone.png": ("question", Shot(PHONE, "light", is_whole=False)),
+    "question-phone-dark.png": ("question", Shot(PHONE, "dark", is_whole=False)),
     "inbox.png": ("inbox", Shot(DESK, "light")),
     "inbox-dark.png": ("inbox", Shot(DESK, "dark")),
     "hostile.png": ("hostile", Shot(DESK, "light")),
@@ -175,11 +176,12 @@ class Studio:
         chinese = [Shot(DESK, "light", "zh-CN"), Shot(PHONE, "dark", "zh-CN")]
         for name, scene in scenes.items():
             for shot in [*ways, *(chinese if scene.is_in_chinese else [])]:
-                (folder / f"{name}-{shot.name}.png").write_bytes(self.take(scene, shot))
+                if picture := self.take(scene, shot):
+                    (folder / f"{name}-{shot.name}.png").write_bytes(picture)
             print(name)
 
     def take(self, scene: Scene, shot: Shot) -> bytes:
-        """One picture of the whole page."""
+        """One picture of the page; none where there turns out to be no page."""
         context = self._browser.new_context(
             base_url=self._address,
             viewport={"width": shot.size[0], "height": shot.size[1]},
@@ -191,10 +193,15 @@ class Studio:
         )
         try:
             page = context.new_page()
-            page.goto(scene.path)
+            answer = page.goto(scene.path)
+            if scene.is_perhaps_no_page and answer and not answer.ok:
+                return b""
             if scene.then is not None:
                 scene.then(page)
-            return page.screenshot(full_page=scene.is_whole)
+            if shot.is_whole:
+                # A window as high as the page, so that what sticks to its end stands at the end.
+                page.set_viewport_size({"width": shot.size[0], "height": _height(page)})
+            return page.screenshot()
         finally:
             context.close()
 
@@ -212,6 +219,10 @@ class Studio:
             self._sessions[who] = context.storage_state()
             context.close()
         return self._sessions.get(who)
+
+
+def _height(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollHeight"))
 
 
 if __name__ == "__main__":

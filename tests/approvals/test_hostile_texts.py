@@ -24,7 +24,7 @@ def test_a_hostile_text_is_seen_told_and_copied(one: Hostile) -> None:
     shown = visible(one.text)
 
     assert "".join(part.text for part in shown) == one.seen
-    assert tuple(traits(one.text)) == one.traits
+    assert tuple(traits(one.text, shown)) == one.traits
     assert "".join(part.exact for part in shown) == one.text
     assert [char for char in one.seen if unicodedata.category(char) in UNSEEN] == []
 
