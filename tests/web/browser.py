@@ -76,6 +76,11 @@ def codes(response: HttpResponse) -> list[str]:
     return re.findall(r'data-code="([a-z_]+)"', _without_templates(response))
 
 
+def onward(response: HttpResponse) -> list[str]:
+    """Where the main links of a page lead, those that lead on."""
+    return re.findall(r'class="onward" href="([^"]*)"', _without_templates(response))
+
+
 def words(response: HttpResponse) -> str:
     """What a page says, without its tags."""
     text = re.sub(r"</?(?:a|b|code|span|time)\b[^>]*>", "", _without_templates(response))
