@@ -2,6 +2,13 @@
 "use strict";
 
 (() => {
+  // htmx notes which page is open, for a history that it does not keep here: nothing stays behind.
+  const forget = () => sessionStorage.removeItem("htmx-current-path-for-history");
+  forget();
+  for (const name of ["htmx:pushedIntoHistory", "htmx:replacedInHistory", "htmx:historyRestore"]) {
+    document.addEventListener(name, forget);
+  }
+
   document.addEventListener("htmx:afterSettle", (event) => {
     const place = event.detail.target?.id;
     const panel = document.querySelector("#notice .panel") ?? document.querySelector("#main .panel[role=alert]");

@@ -21,7 +21,9 @@
 
   function startClock() {
     const shown = document.querySelector("[data-left-s]");
+    if (shown && clock?.shown === shown) return;
     clock = shown && {
+      shown,
       left: Number(shown.dataset.leftS),
       ticks: performance.now(),
       wall: Date.now(),
@@ -88,12 +90,13 @@
     const form = document.getElementById("answer");
     if (!shown || !form?.querySelector(GATED)) {
       gate = null;
-      return;
+      return null;
     }
+    if (gate?.form === form) return look();
     const key = `${shown.dataset.question} ${shown.dataset.digest}`;
     const isOpen = gate?.key === key && gate.isOpen;
     gate = { key, form, isOpen, wasShut: false, parts: new Map(), held: null, lines: lines(), text: form.querySelector("[data-gate] [role=status]")?.textContent };
-    look();
+    return look();
   }
 
   // What of the window shows the page, between a bar that stays on top and the lower edge.
@@ -327,16 +330,18 @@
     part.scrollIntoView({ block: "start" });
   });
 
+  // In capture, before htmx follows the link that stands there for browsers without it.
   document.addEventListener("click", (event) => {
     const again = event.target.closest?.("[data-again]");
     if (!again || !question()) return;
     event.preventDefault();
+    event.stopPropagation();
     reread().then((isRead) => {
       if (!isRead) return;
       if (notice().querySelector("[data-reread]")) tellRecorded();
       else notice().replaceChildren();
     });
-  });
+  }, true);
 
   function start() {
     startClock();
