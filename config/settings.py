@@ -72,9 +72,10 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "config.packing.PackedPages",
     "config.csp.ContentSecurityPolicy",
     "config.problems.APIProblems",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.packing.PackedStatic",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -109,6 +110,7 @@ TEMPLATES = [
 ]
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
+STORAGES = {"staticfiles": {"BACKEND": "config.packing.VersionedStorage"}}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3600
 WHITENOISE_ADD_HEADERS_FUNCTION = add_headers

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from approvals.access import SEE_ALL
 from approvals.sentences import sentence
 from approvals.web.audit_filter import Search
+from approvals.web.audit_links import days, kinds
 from approvals.web.audit_rows import audit_rows, contents
 from approvals.web.pages import page, signed_in
 from approvals.web.words import PLAIN
@@ -21,6 +22,8 @@ from audit.reading import EventFilter, events_page, last_verification, unnumbere
 from placet.protocol.refusals import RefusalCode
 
 PAGE_EVENTS = 25
+SEARCHED = ("run", "person", "agent", "tool", "digest", "code")
+"""What only the form asks for; it stands open where one of these was typed."""
 TYPES = {
     "interrupt.decided": gettext_lazy("Decisions"),
     "command.refused": gettext_lazy("Refusals"),
@@ -57,6 +60,9 @@ def audit(request: HttpRequest) -> HttpResponse:
         "other_types": sorted(PLAIN.keys() - TYPES.keys()),
         "codes": list(RefusalCode),
         "zone": timezone.get_current_timezone_name(),
+        "kinds": kinds(search.typed),
+        "days": days(search.typed, timezone.now()),
+        "is_searched": bool(search.faults) or any(search.typed[name] for name in SEARCHED),
     }
     return page(request, "audit.html", context, status=422 if search.faults else 200)
 

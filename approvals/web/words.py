@@ -61,6 +61,7 @@ class Line:
     at: datetime
     who: str
     words: str
+    about: tuple[Segment, ...]
     reason: tuple[Segment, ...]
     repeated: int
 
@@ -79,9 +80,17 @@ def line(event: RecordedEvent) -> Line:
         at=event.at,
         who=event.actor_name,
         words=_words(event, detail),
+        about=visible(_about(event, detail)),
         reason=visible(reason) if isinstance(reason, str) else (),
         repeated=int(detail.get("repeated", 0)),
     )
+
+
+def _about(event: RecordedEvent, detail: dict[str, Any]) -> str:
+    """The name of what was set up, or which version of it."""
+    if event.run_id or event.type not in PLAIN:
+        return ""
+    return str(detail.get("name") or detail.get("slug") or detail.get("version") or "")
 
 
 def _words(event: RecordedEvent, detail: dict[str, Any]) -> str:

@@ -59,7 +59,6 @@ def test_a_decision_stands_with_what_was_asked_shown_and_answered(told: Cast) ->
     assert "amount_paise 40000000 invoice INV-88412 vendor_id V-2291" in said
     seen = Event.objects.filter(type="interrupt.shown", actor_name="rae").order_by("id")
     assert f"Shown rae {when(seen[0].at)}" in said
-    assert "Answered Approved by rae" in said
     assert PAYMENT_SHA256 in said
 
 
@@ -73,7 +72,7 @@ def test_an_edit_stands_with_what_was_approved_instead(cast: Cast) -> None:
     said = search(cast, type="interrupt.decided")
 
     approved = Decision.objects.get().approved_sha256
-    assert "Answered Edited and approved by rae" in said
+    assert "rae approved it with other arguments" in said
     assert "Wrong account" in said
     assert f"Approved to B {approved}" in said
 
@@ -241,7 +240,7 @@ def test_an_altered_record_is_told_with_its_first_bad_place(cast: Cast) -> None:
 
     said = words(browser(cast.ada).get("/audit/"))
 
-    assert "the record was altered. First bad place: flaw hash run_id run_x run_seq 3" in said
+    assert "the record was altered. First bad place: flaw hash, run_id run_x, run_seq 3" in said
 
 
 def test_an_auditor_reads_every_run_and_changes_nothing(told: Cast) -> None:
