@@ -55,7 +55,7 @@ def told(cast: Cast) -> Cast:
 def test_a_decision_stands_with_what_was_asked_shown_and_answered(told: Cast) -> None:
     said = search(told, type="interrupt.decided", person="rae")
 
-    assert "rae approved it Asked pay_vendor" in said
+    assert "rae approved it · pay_vendor" in said
     assert "amount_paise 40000000 invoice INV-88412 vendor_id V-2291" in said
     seen = Event.objects.filter(type="interrupt.shown", actor_name="rae").order_by("id")
     assert f"Shown rae {when(seen[0].at)}" in said
@@ -81,7 +81,7 @@ def test_a_refusal_stands_with_its_code_and_what_was_asked(told: Cast) -> None:
     said = search(told, code="digest_mismatch")
 
     assert "rob was refused: The content you named is not" in said
-    assert "digest_mismatch Asked pay_vendor" in said
+    assert "digest_mismatch · pay_vendor" in said
     assert "Shown to nobody before" in said
 
 
