@@ -74,6 +74,8 @@ class PackedStatic(WhiteNoiseMiddleware):  # type: ignore[misc]
         headers = Headers([])
         self.add_mime_headers(headers, path, url)
         self.add_cache_headers(headers, path, url)
+        if self.add_headers_function is not None:
+            self.add_headers_function(headers, path, url)
         return PackedFile(path, headers.items(), stat_cache)
 
 

@@ -240,7 +240,7 @@ def test_an_altered_record_is_told_with_its_first_bad_place(cast: Cast) -> None:
 
     said = words(browser(cast.ada).get("/audit/"))
 
-    assert "the record was altered. First bad place: flaw hash, run_id run_x, run_seq 3" in said
+    assert "the record was altered. First bad place: flaw hash run_id run_x run_seq 3" in said
 
 
 def test_an_auditor_reads_every_run_and_changes_nothing(told: Cast) -> None:
