@@ -4,7 +4,7 @@ So nobody can point messages at a stranger; a stranger gets at most a few codes.
 """
 
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import ClassVar
 
@@ -12,6 +12,8 @@ from django.db import models, transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from identity.models import Tenant, User
+from notices.models.outbox import Notice
+from notices.rules.kinds import Kind
 from runs.clock import database_now
 
 CODE_VALID_S = 1800
@@ -49,6 +51,18 @@ class Address(models.Model):
         return f"{self.user_id}/{self.channel}"
 
     @classmethod
+    def give(cls, user: User, channel: str, address: str) -> bool:
+        """Set an address and let a code go there; False where too many were asked for.
+
+        Both at once, so that no code leaves for the address that was there before.
+        """
+        with transaction.atomic():
+            if Notice.ask_for(user, channel, Kind.CODE) is None:
+                return False
+            cls.put(user, channel, address)
+        return True
+
+    @classmethod
     def put(cls, user: User, channel: str, address: str) -> "Address":
         """Set a person's address in a channel, to be confirmed by a new code."""
         row, _ = cls.objects.update_or_create(
@@ -71,6 +85,10 @@ class Address(models.Model):
         """Whether messages go here."""
         return self.is_on and self.confirmed_at is not None
 
+    def has_expired(self, now: datetime) -> bool:
+        """Whether the code that was sent last does not hold any more."""
+        return self.tries >= TRIES_MAX or now - self.code_at > timedelta(seconds=CODE_VALID_S)
+
     def code(self) -> str:
         """Give the code that confirms this address: eight digits, made anew and never stored."""
         digest = salted_hmac(
@@ -88,11 +106,9 @@ class Address(models.Model):
                 .first()
             )
             now = database_now()
-            if row is None or row.tries >= TRIES_MAX:
-                return Confirmation.EXPIRED
-            if row.confirmed_at is not None:
+            if row is not None and row.confirmed_at is not None:
                 return Confirmation.CONFIRMED
-            if now - row.code_at > timedelta(seconds=CODE_VALID_S):
+            if row is None or row.has_expired(now):
                 return Confirmation.EXPIRED
             row.tries += 1
             is_right = constant_time_compare(code, row.code())

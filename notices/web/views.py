@@ -48,9 +48,8 @@ def give_address(request: HttpRequest) -> HttpResponse:
         text = _("This is no address for this channel. An example: %(hint)s")
         text = text % {"hint": channel.hint} if channel.hint else _("This is no address here.")
         return _refused(request, user, Fault(channel.name, "address", text, typed))
-    if Notice.ask_for(user, channel.name, Kind.CODE) is None:
+    if not Address.give(user, channel.name, typed):
         return _too_often(request, user, channel.name)
-    Address.put(user, channel.name, typed)
     return _again(Said.CODE_SENT, channel.name)
 
 
