@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from approvals.access import waiting_for
 from approvals.models import Decision, Interrupt, PolicyVersion
 from approvals.models.asking import Asked, ask
+from approvals.rules.policy import Escalation
 from approvals.rules.policy_file import read_policy
 from audit.models import Event
 from identity.management.reporting import OPERATOR
@@ -367,6 +368,9 @@ def test_policy_set_saves_versions(cast: Cast, tmp_path: Path) -> None:
     assert Event.objects.filter(type="policy.saved").count() == 2
 
 
+ESCALATED: dict[str, Any] = {"id": "x", "approvals": [{"from": {"groups": ["finance", "ops"]}}]}
+
+
 @pytest.mark.parametrize(
     ("document", "pointer"),
     [
@@ -386,6 +390,24 @@ def test_policy_set_saves_versions(cast: Cast, tmp_path: Path) -> None:
         ([{"id": "x", "expires_in_s": 5}], "/0/expires_in_s"),
         ([{"id": "x", "allowed_decisions": ["maybe"]}], "/0/allowed_decisions/0"),
         ([{"id": "x", "deny": "yes"}], "/0/deny"),
+        ([{"id": "x", "remind_before_s": 0}], "/0/remind_before_s"),
+        ([ESCALATED | {"escalate": "ops"}], "/0/escalate"),
+        ([ESCALATED | {"escalate": {"after_s": 60}}], "/0/escalate/group"),
+        ([ESCALATED | {"escalate": {"group": "ops"}}], "/0/escalate/after_s"),
+        ([ESCALATED | {"escalate": {"after_s": 0, "group": "ops"}}], "/0/escalate/after_s"),
+        ([ESCALATED | {"escalate": {"after_s": 60, "group": "it"}}], "/0/escalate/group"),
+        ([ESCALATED | {"escalate": {"after_s": 60, "group": "ops", "x": 1}}], "/0/escalate/x"),
+        ([{"id": "x", "escalate": {"after_s": 60, "group": "ops"}}], "/0/escalate/group"),
+        (
+            [
+                {
+                    "id": "x",
+                    "approvals": [{"from": {"groups": ["ops"]}}],
+                    "escalate": {"after_s": 60, "group": "ops"},
+                }
+            ],
+            "/0/escalate/group",
+        ),
     ],
 )
 def test_a_faulty_policy_file_is_refused_at_its_place(
@@ -399,6 +421,15 @@ def test_a_faulty_policy_file_is_refused_at_its_place(
 
     assert f"{pointer}: " in str(refused.value)
     assert not PolicyVersion.objects.exists()
+
+
+def test_a_rule_reminds_and_escalates() -> None:
+    escalate: Any = {"escalate": {"after_s": 60, "group": "ops"}}
+
+    (rule,), faults = read_policy([ESCALATED | escalate | {"remind_before_s": 30}])
+
+    assert faults == ()
+    assert (rule.remind_before_s, rule.escalate) == (30, Escalation(60, "ops"))
 
 
 def test_a_condition_stored_under_older_rules_is_not_dropped() -> None:

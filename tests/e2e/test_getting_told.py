@@ -1,5 +1,6 @@
 """Getting told, in a real browser: without JavaScript, and as an app that is woken."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -116,6 +117,9 @@ def test_a_push_is_shown_with_what_it_says_and_leads_into_the_app(
         lambda told: found.extend(one["registrationId"] for one in told["registrations"]),
     )
     devtools.send("ServiceWorker.enable")
+    until = time.monotonic() + 10
+    while not found and time.monotonic() < until:
+        page.evaluate("navigator.serviceWorker.ready.then(() => 1)")  # lets events come in
     told = {
         "title": "pay_vendor waits for your answer",
         "body": "For alice",
