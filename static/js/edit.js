@@ -203,7 +203,7 @@
       const member = places.get(at);
       if (member && !member.hasAttribute("data-unfinished")) {
         const before = own(member, ".fault").textContent;
-        blame(member, [before, line.querySelector("span").textContent].filter(Boolean).join(" "));
+        blame(member, [before, line.querySelector("[data-message]").textContent].filter(Boolean).join(" "));
       }
     }
   }

@@ -96,6 +96,20 @@ def test_the_page_tells_every_one_of_them_where_it_is(cast: Cast, asked: Interru
     assert "/target/origin" in told
 
 
+def test_a_fault_names_its_place_with_what_hides_in_it(cast: Cast) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    asked = cast.ask(cast.run(), question(args={"n": 1}, args_schema=schema))
+
+    answer = browser(cast.rae).post(
+        f"/interrupts/{asked.pk}/preview/", {"args": '{"na\\u202eme": "a\\u200bb"}'}
+    )
+
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert deceiving(html) == []
+    assert "/args/naU+202Eme" in re.sub(r"<[^>]+>", "", html)
+
+
 def test_markup_stays_text(cast: Cast, asked: Interrupt) -> None:
     html = read(browser(cast.rae), f"/interrupts/{asked.pk}/")
 
