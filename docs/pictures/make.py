@@ -62,6 +62,8 @@ SHOWN = {
     "question-phone-dark.png": ("question", Shot(PHONE, "dark", is_whole=False)),
     "inbox.png": ("inbox", Shot(DESK, "light")),
     "inbox-dark.png": ("inbox", Shot(DESK, "dark")),
+    "statistics.png": ("statistics", Shot(DESK, "light")),
+    "statistics-dark.png": ("statistics", Shot(DESK, "dark")),
     "hostile.png": ("hostile", Shot(DESK, "light")),
     "hostile-dark.png": ("hostile", Shot(DESK, "dark")),
 }

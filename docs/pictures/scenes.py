@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.urls import URLPattern, get_resolver
@@ -15,6 +17,7 @@ from identity.management.reporting import OPERATOR
 from placet.protocol.states import DecisionKind
 from tests.cast import PAYMENT, Cast, make_cast, question
 from tests.hostile import HOSTILE
+from tests.story import NOON, Story
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -63,6 +66,7 @@ def scenes() -> dict[str, Scene]:
     hints = [{"tool": "pay_vendor", "show": ["/amount_paise", "/vendor_id", "/invoice"]}]
     DisplayVersion.set(cast.tenant, hints, by=OPERATOR)  # type: ignore[arg-type]
     asked = _questions(cast)
+    _answers(cast)
     while number_events():
         pass
     at = {name: f"/interrupts/{interrupt.pk}/" for name, interrupt in asked.items()}
@@ -81,6 +85,9 @@ def scenes() -> dict[str, Scene]:
         "approved": Scene(path=at["approved"]),
         "only-looking": Scene(path=at["plain"], who="alice"),
         "refused": Scene(path=at["plain"], then=_reject_without_reason, is_in_chinese=True),
+        "statistics": Scene(
+            path="/statistics/?from=2026-06-08&to=2026-06-12", who="ada", is_in_chinese=True
+        ),
         "sign-in": Scene(path="/login/", who=""),
         "sign-out": Scene(path="/logout/"),
         "not-found": Scene(path="/nowhere/", is_in_chinese=True),
@@ -140,6 +147,32 @@ def _questions(cast: Cast) -> dict[str, Interrupt]:
     cast.decide(found["decided"], cast.rob, decision=DecisionKind.REJECT, reason="Paid already")
     cast.decide(found["approved"], cast.rob)
     return found
+
+
+def _answers(cast: Cast) -> None:
+    """A week of many answers, in which one person reads no longer; the same in every picture."""
+    story, chance = Story(cast), random.Random(7)
+    tools = ("pay_vendor", "send_email", "refund_customer", "deploy_service", "delete_records")
+    people = ((cast.rob, 2.4, 97, 1, 2), (cast.rae, 40, 78, 12, 10), (cast.alice, 280, 52, 20, 28))
+    for number in range(420):
+        person, looked_s, *weights = chance.choices(people, (45, 40, 15))[0]
+        tool = chance.choices(tools, (30, 25, 20, 15, 10))[0]
+        at = NOON + timedelta(days=number % 5 - 2, hours=chance.gauss(2, 3.5))
+        looked_s *= chance.lognormvariate(0, 0.8)
+        if chance.random() < 0.04:
+            story.tell("interrupt.expired", at, by="system", tool=tool)
+            continue
+        story.answered(
+            person,
+            kind=chance.choices(("approve", "edit", "reject"), weights)[0],
+            looked_s=looked_s,
+            waited_s=looked_s + chance.lognormvariate(6, 1.5),
+            at=at,
+            tool=tool,
+        )
+        if chance.random() < 0.06:
+            code = chance.choices(("superseded", "already_decided", "digest_mismatch"), (6, 4, 1))
+            story.tell("command.refused", at, by=person, code=code[0], tool=tool)
 
 
 def _reject_without_reason(page: Page) -> None:

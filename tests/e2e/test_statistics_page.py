@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.cast import Cast
 from tests.e2e.conftest import SignIn
 from tests.e2e.test_pages_for_everybody import faults, sideways
-from tests.web.test_statistics import Story
+from tests.story import Story
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
 from django.http import HttpResponse
 
 from audit.models import Event
@@ -12,87 +11,11 @@ from audit.statistics import Hour, Refusals, Span, Spread, Sums, refusals, stati
 from identity.models import User
 from placet.protocol.states import DecisionKind
 from tests.cast import Cast, question
+from tests.story import NOON, Story
 from tests.web.browser import answer, browser, codes, words
 from tests.web.test_lists import queries
 
 pytestmark = pytest.mark.django_db
-
-NOW = datetime(2026, 6, 10, 12, tzinfo=UTC)
-
-INSERT = """
-INSERT INTO audit_event (tenant_id, run_id, run_seq, type, at, actor_kind, actor_id, actor_name,
-    interrupt_id, agent_id, tool, detail, code, previous_hash, hash)
-VALUES (%(tenant)s, %(run)s, %(seq)s, %(type)s, %(at)s, %(kind)s, %(id)s, %(name)s,
-    %(interrupt)s, %(agent)s, %(tool)s, %(detail)s, %(code)s, '', '')
-"""
-
-
-class Story:
-    """Writes events with the times that a test chooses."""
-
-    def __init__(self, cast: Cast) -> None:
-        self.cast = cast
-        self.told = 0
-
-    def tell(
-        self,
-        kind: str,
-        at: datetime,
-        *,
-        by: User | str,
-        interrupt: str | None = None,
-        tool: str = "pay_vendor",
-        detail: str = "{}",
-        code: str | None = None,
-    ) -> None:
-        self.told += 1
-        person = isinstance(by, User)
-        members = {
-            "tenant": by.tenant_id if isinstance(by, User) else self.cast.tenant.pk,
-            "run": f"run_{self.told}",
-            "seq": 1,
-            "type": kind,
-            "at": at,
-            "kind": "user" if person else by,
-            "id": by.public_id if isinstance(by, User) else by,
-            "name": by.username if isinstance(by, User) else by,
-            "interrupt": interrupt,
-            "agent": self.cast.agent.pk,
-            "tool": tool,
-            "detail": detail,
-            "code": code,
-        }
-        with connection.cursor() as cursor:
-            cursor.execute(INSERT, members)
-
-    def answered(
-        self,
-        by: User,
-        *,
-        kind: str = "approve",
-        waited_s: float = 60,
-        looked_s: float | None = 10,
-        at: datetime = NOW,
-        tool: str = "pay_vendor",
-        asked: bool = True,
-        event: str = "interrupt.decided",
-        interrupt: str | None = None,
-    ) -> str:
-        interrupt = interrupt or f"int_{self.told}"
-        if asked:
-            self.tell(
-                "interrupt.asked",
-                at - timedelta(seconds=waited_s),
-                by="agent",
-                interrupt=interrupt,
-                tool=tool,
-            )
-        if looked_s is not None:
-            shown_at = at - timedelta(seconds=looked_s)
-            self.tell("interrupt.shown", shown_at, by=by, interrupt=interrupt, tool=tool)
-        detail = f'{{"decision":"{kind}"}}' if event == "interrupt.decided" else "{}"
-        self.tell(event, at, by=by, interrupt=interrupt, tool=tool, detail=detail)
-        return interrupt
 
 
 @pytest.fixture
@@ -102,7 +25,7 @@ def story(cast: Cast) -> Story:
 
 def span(cast: Cast, **members: object) -> Span:
     day = timedelta(days=1)
-    usual = {"tenant_id": cast.tenant.pk, "since_at": NOW - day, "until_at": NOW + day}
+    usual = {"tenant_id": cast.tenant.pk, "since_at": NOON - day, "until_at": NOON + day}
     return Span(**(usual | members))  # type: ignore[arg-type]
 
 
@@ -116,8 +39,8 @@ def names(rows: tuple[Sums, ...]) -> list[tuple[str, int]]:
 def test_answers_are_counted_by_kind_with_their_times(cast: Cast, story: Story) -> None:
     for seconds, kind in ((1, "approve"), (3, "approve"), (7, "edit"), (9, "reject"), (30, "done")):
         story.answered(cast.rae, kind=kind, waited_s=10 * seconds, looked_s=seconds)
-    story.tell("interrupt.expired", NOW, by="system", interrupt="int_x")
-    story.tell("interrupt.decided", NOW, by="policy", detail='{"decision":"approve"}')
+    story.tell("interrupt.expired", NOON, by="system", interrupt="int_x")
+    story.tell("interrupt.decided", NOON, by="policy", detail='{"decision":"approve"}')
 
     found = statistics(span(cast))
 
@@ -139,10 +62,10 @@ def test_answers_are_counted_by_kind_with_their_times(cast: Cast, story: Story) 
 
 
 def test_the_time_begins_when_the_same_person_saw_it_first(cast: Cast, story: Story) -> None:
-    story.tell("interrupt.shown", NOW - timedelta(seconds=500), by=cast.rob, interrupt="int_a")
-    story.tell("interrupt.shown", NOW - timedelta(seconds=40), by=cast.rae, interrupt="int_a")
+    story.tell("interrupt.shown", NOON - timedelta(seconds=500), by=cast.rob, interrupt="int_a")
+    story.tell("interrupt.shown", NOON - timedelta(seconds=40), by=cast.rae, interrupt="int_a")
     story.answered(cast.rae, looked_s=20, interrupt="int_a")
-    story.tell("interrupt.shown", NOW + timedelta(seconds=9), by=cast.rob, interrupt="int_b")
+    story.tell("interrupt.shown", NOON + timedelta(seconds=9), by=cast.rob, interrupt="int_b")
     story.answered(cast.rob, looked_s=None, interrupt="int_b")
 
     looked = {row.name: row.looked for row in statistics(span(cast)).people.rows}
@@ -172,9 +95,9 @@ def test_an_approval_that_is_not_the_last_counts_for_its_person_only(
         ({"tool": "nothing"}, (0, 0, 0)),
         ({"person_id": "rob"}, (1, 0, 1)),
         ({"agent_id": 0}, (0, 0, 0)),
-        ({"since_at": NOW + timedelta(microseconds=1)}, (0, 0, 0)),
-        ({"until_at": NOW}, (0, 0, 0)),
-        ({"since_at": NOW}, (3, 1, 2)),
+        ({"since_at": NOON + timedelta(microseconds=1)}, (0, 0, 0)),
+        ({"until_at": NOON}, (0, 0, 0)),
+        ({"since_at": NOON}, (3, 1, 2)),
     ],
 )
 def test_sums_are_of_the_chosen_answers(
@@ -183,9 +106,9 @@ def test_sums_are_of_the_chosen_answers(
     story.answered(cast.rae)
     story.answered(cast.rob)
     story.answered(cast.rae, tool="deploy")
-    story.tell("interrupt.expired", NOW, by="system")
+    story.tell("interrupt.expired", NOON, by="system")
     for who in (cast.rob, cast.bob):
-        story.tell("command.refused", NOW, by=who, code="superseded")
+        story.tell("command.refused", NOON, by=who, code="superseded")
     if "person_id" in members:
         members = {"person_id": cast.rob.public_id}
 
@@ -197,9 +120,9 @@ def test_sums_are_of_the_chosen_answers(
 
 
 def test_refusals_are_counted_with_their_repetitions(cast: Cast, story: Story) -> None:
-    story.tell("command.refused", NOW, by=cast.rob, code="superseded")
-    story.tell("command.refused", NOW, by=cast.rob, code="superseded", detail='{"repeated":4}')
-    story.tell("command.refused", NOW, by=cast.bob, code="not_permitted")
+    story.tell("command.refused", NOON, by=cast.rob, code="superseded")
+    story.tell("command.refused", NOON, by=cast.rob, code="superseded", detail='{"repeated":4}')
+    story.tell("command.refused", NOON, by=cast.bob, code="not_permitted")
 
     assert refusals(span(cast)) == (
         Refusals("superseded", 5, 1),
@@ -290,9 +213,9 @@ def test_the_page_is_for_admins_and_auditors(cast: Cast, who: str) -> None:
 def test_a_tenant_sees_its_own_numbers_alone(cast: Cast, story: Story) -> None:
     """H-03: nothing of another tenant is counted, not under any filter."""
     foreign = "int_foreign"
-    story.tell("interrupt.asked", NOW, by=cast.mallory, interrupt=foreign, tool="secret_tool")
+    story.tell("interrupt.asked", NOON, by=cast.mallory, interrupt=foreign, tool="secret_tool")
     story.answered(cast.mallory, tool="secret_tool", interrupt=foreign)
-    story.tell("command.refused", NOW, by=cast.mallory, code="wrong_state", tool="secret_tool")
+    story.tell("command.refused", NOON, by=cast.mallory, code="wrong_state", tool="secret_tool")
 
     for fields in ({}, {"tool": "secret_tool"}, {"person": "mallory"}):
         html = page(cast.otto, **fields).content.decode()
@@ -363,7 +286,7 @@ def test_the_page_costs_the_same_queries_whatever_was_answered(cast: Cast, story
 
     for number in range(30):
         story.answered(cast.rob if number % 2 else cast.rae, tool=f"tool_{number}")
-        story.tell("command.refused", NOW, by=cast.rob, code=f"code_{number}")
+        story.tell("command.refused", NOON, by=cast.rob, code=f"code_{number}")
 
     assert queries(otto, path) == few
     assert few <= 7
