@@ -26,6 +26,8 @@ CHINESE = {"Accept-Language": "zh-CN"}
 DATA = frozenset({"tool", "value", "words", "exact", "digest", "mark", "n", "esc"})
 """Classes of elements that hold what was sent, or a name of ours that has no translation."""
 SPOKEN = frozenset({"aria-label", "title", "placeholder", "alt", "label", "summary"})
+CODE = re.compile(r"[A-Z_]+")
+"""A state as the API spells it, which a badge tells on top of its words."""
 VOID = frozenset(
     {"meta", "link", "input", "br", "hr", "img", "path", "circle", "rect", "line", "use"}
 )
@@ -64,7 +66,8 @@ class _Said(HTMLParser):
             or (tag != "html" and given.get("lang") == "en")
         )
         if not (is_data or self._is_data):
-            self.words += [text for name, text in given.items() if name in SPOKEN]
+            spoken = [text for name, text in given.items() if name in SPOKEN]
+            self.words += [text for text in spoken if not CODE.fullmatch(text)]
             self.words += [text for name, text in given.items() if _is_said(name, text)]
         if tag not in VOID:
             self._above.append((tag, is_data))
