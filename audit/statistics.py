@@ -2,6 +2,9 @@
 
 Everything is counted from events alone, so the numbers are those of the record. An answer is what
 one person said to one question: an approval that is not the last one needed is an answer, too.
+
+Each answer costs one look into the index of its question's events, where the asking and the
+showing stand. Joining all of them instead was no quicker for 100,000 answers, and slower for fewer.
 """
 
 import json
