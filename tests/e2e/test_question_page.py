@@ -71,7 +71,7 @@ def test_approving_opens_when_all_of_the_arguments_were_on_screen(
 
     page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
     gate = page.locator("[data-gate]")
-    expect(gate).to_contain_text("To approve, scroll through all of the arguments.")
+    expect(gate).to_contain_text("Scroll to the end of the arguments to approve.")
     page.evaluate("new Promise((done) => setTimeout(done, 500))")
     assert is_shut(page, "Approve")
     assert not is_shut(page, "Reject")
