@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from approvals.web import audit_log, inbox, question, runs, statistics
+from approvals.web import audit_log, components, inbox, question, runs, statistics
 
 urlpatterns: list[URLPattern] = [
     path("", inbox.inbox, name="inbox"),
@@ -16,4 +16,5 @@ urlpatterns: list[URLPattern] = [
     path("audit/", audit_log.audit, name="audit"),
     path("audit/export/", audit_log.export, name="audit_export"),
     path("statistics/", statistics.show_statistics, name="statistics"),
+    path("components/", components.components, name="components"),
 ]

@@ -27,7 +27,9 @@ def main() -> None:
     """Draw each icon and keep it beside the mark."""
     mark = (STATIC / "favicon.svg").read_text(encoding="utf-8")
     with sync_playwright() as playwright:
-        path = next(found for name in ("chromium", "google-chrome") if (found := shutil.which(name)))
+        path = next(
+            found for name in ("chromium", "google-chrome") if (found := shutil.which(name))
+        )
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page()
         for name, (edge, part, is_full) in ICONS.items():

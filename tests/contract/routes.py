@@ -33,6 +33,7 @@ PAGES = {
     "/runs/<run_id>/cancel/",
     "/audit/",
     "/audit/export/",
+    "/components/",
     "/statistics/",
     "/settings/you/",
     "/settings/notices/",
