@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from approvals.models import Decision, DisplayVersion, Interrupt, PolicyVersion
 from audit.subjects import Told
 from placet.protocol.reading import read_json
+from runs.models import Action
 
 
 def content_digests(events: Sequence[Told], /) -> dict[int, str]:
@@ -25,6 +26,15 @@ def content_digests(events: Sequence[Told], /) -> dict[int, str]:
         event_id: by_interrupt[interrupt_id].content_digest()
         for event_id, interrupt_id in decided.items()
         if interrupt_id in by_interrupt
+    }
+    dispatched = {
+        event.id: event.action_id for event in events if event.type == "action.dispatched"
+    }
+    actions = Action.objects.in_bulk(set(dispatched.values()))
+    found |= {
+        event_id: actions[action_id].content_digest()
+        for event_id, action_id in dispatched.items()
+        if action_id in actions
     }
     return (
         found

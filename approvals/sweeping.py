@@ -22,9 +22,16 @@ log = structlog.get_logger(__name__)
 
 
 def sweep() -> int:
-    """Settle runs with questions past their deadline, tell counted refusals; how many settled."""
-    due = Interrupt.objects.filter(state__in=OPEN_STATES, expires_at__lte=database_now())
-    run_ids = sorted(set(due.order_by("expires_at").values_list("run_id", flat=True)[:BATCH]))
+    """Settle runs with questions or leases past their end, tell counted refusals; how many."""
+    now = database_now()
+    due = Interrupt.objects.filter(state__in=OPEN_STATES, expires_at__lte=now)
+    lost = Run.objects.filter(lease_holder__isnull=False, lease_expires_at__lte=now)
+    run_ids = sorted(
+        {
+            *due.order_by("expires_at").values_list("run_id", flat=True)[:BATCH],
+            *lost.order_by("lease_expires_at").values_list("pk", flat=True)[:BATCH],
+        }
+    )
     settled = 0
     for run in Run.objects.filter(pk__in=run_ids).order_by("pk"):
         settled += bool(_attempt(run.settle, run_id=run.pk))

@@ -32,6 +32,7 @@ class Told(Protocol):
     type: str
     run_id: str | None
     interrupt_id: str | None
+    action_id: str | None
     detail: str
 
 

@@ -1,10 +1,12 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from config import health
+from runs.api.jwks import jwks
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path(".well-known/jwks.json", jwks),
     path("", include("identity.web.urls")),
     path("", include("approvals.web.urls")),
     path("", include("notices.web.urls")),

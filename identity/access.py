@@ -44,6 +44,16 @@ def lock_agent(agent_id: int) -> AgentStanding:
         return AgentStanding(*cursor.fetchone())
 
 
+def lock_people(tenant_id: int, ids: Iterable[int]) -> dict[int, Person]:
+    """The tenant's people of these ids, held FOR SHARE until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _together(LOCK_PEOPLE, STANDING), {"tenant": tenant_id, "people": sorted(set(ids))}
+        )
+        cursor.nextset()
+        return _people(cursor.fetchall())
+
+
 def lock_standing(
     agent_id: int, tenant_id: int, ids: Iterable[int]
 ) -> tuple[AgentStanding, dict[int, Person]]:

@@ -2,7 +2,7 @@
 
 from identity.models import Agent
 from runs.ids import is_id
-from runs.models import Run
+from runs.models import Action, Run
 
 
 def agent_run(agent: Agent, run_id: str) -> Run | None:
@@ -10,3 +10,10 @@ def agent_run(agent: Agent, run_id: str) -> Run | None:
     if not is_id(run_id):
         return None
     return Run.objects.filter(tenant_id=agent.tenant_id, agent=agent, pk=run_id).first()
+
+
+def agent_action(agent: Agent, action_id: str) -> Action | None:
+    """The action of this id in a run that this agent created."""
+    if not is_id(action_id):
+        return None
+    return Action.objects.filter(tenant_id=agent.tenant_id, run__agent=agent, pk=action_id).first()

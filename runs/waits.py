@@ -8,7 +8,7 @@ registers them here.
 from typing import TYPE_CHECKING, Protocol
 
 from audit.record import Actor
-from runs.rules.transitions import WaitSummary
+from runs.rules.facts import WaitSummary
 
 if TYPE_CHECKING:
     from runs.models.turn import Turn

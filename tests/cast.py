@@ -11,12 +11,14 @@ from approvals.models import Interrupt
 from approvals.models.answering import decide
 from approvals.models.asking import ask
 from approvals.models.content import NewQuestion
+from approvals.models.dispatching import Wanted, dispatch
 from approvals.rules.answering import Answer, Shown
 from identity.management.reporting import OPERATOR
 from identity.models import Agent, Tenant, User
 from identity.roles import DEFAULT_SCOPES, Role
 from placet.protocol.states import DecisionKind, InterruptKind
-from runs.models import NewRun, Run
+from runs.models import Action, NewRun, Run
+from runs.rules.lease import NewLease
 from runs.rules.refusal import Refusal
 
 PASSWORD = "correct horse battery"
@@ -73,6 +75,17 @@ class Cast:
         return decide(
             interrupt.pk, interrupt.run_id, user=user, answer=answer(interrupt, user, **members)
         )
+
+    def act(self) -> Action:
+        """An action that is under way, approved by Rae, in a run of its own."""
+        run = self.run()
+        asked = self.ask(run)
+        assert isinstance(self.decide(asked, self.rae), Interrupt)
+        lease = NewLease("worker", 600)
+        wanted = Wanted(interrupt_id=asked.pk, args=dict(PAYMENT), lease=lease)
+        action = dispatch(run.pk, wanted, agent=self.agent)
+        assert isinstance(action, Action), action
+        return action
 
 
 def question(**members: Any) -> NewQuestion:

@@ -5,6 +5,8 @@ from typing import Any
 
 from ninja import Schema
 
+from runs.api.shapes import ActionOut
+
 
 class ActorOut(Schema):
     """Who did something, with the name as it was then."""
@@ -69,6 +71,22 @@ class InterruptOut(Schema):
     decision: DecisionOut | None
 
 
+class RunLeaseOut(Schema):
+    """Who controls a run, and until when."""
+
+    holder: str
+    expires_at: datetime
+
+
+class ObservedOut(Schema):
+    """A stored observation, and what it says of the handoff that it is about."""
+
+    observation_id: str
+    matched: bool | None
+    differs: list[str]
+    interrupt: InterruptOut | None = None
+
+
 class RunOut(Schema):
     """One run, its latest round and every approval not yet dispatched."""
 
@@ -85,13 +103,13 @@ class RunOut(Schema):
     seq: int
     outcome: str | None
     cancel_requested: bool
-    lease: dict[str, Any] | None
+    lease: RunLeaseOut | None
     created_at: datetime
     updated_at: datetime
     url: str
     can: list[str]
     interrupts: list[InterruptOut]
-    actions: list[dict[str, Any]]
+    actions: list[ActionOut]
 
 
 class AskedOut(Schema):
@@ -115,22 +133,3 @@ class MeOut(Schema):
     agent: ActorOut
     scopes: list[str]
     owners: list[str] | None
-
-
-class FaultOut(Schema):
-    """One thing that is wrong, and where (RFC 6901)."""
-
-    pointer: str
-    message: str
-
-
-class ProblemOut(Schema):
-    """A refusal (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str | None = None
-    current: dict[str, Any] | None = None
-    errors: list[FaultOut] | None = None

@@ -2,23 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from placet.protocol import limits
+from runs.api.bodies import Body, LeaseBody, Name, Text, Token
 
-Text = Annotated[str, Field(max_length=limits.TEXT_BYTES)]
-Name = Annotated[str, Field(min_length=1, max_length=255)]
+Seen = Annotated[str, Field(min_length=1, max_length=limits.TEXT_BYTES)]
 Tool = Annotated[str, Field(pattern=f"^{limits.TOOL_PATTERN}$")]
 ToolGlob = Annotated[str, Field(pattern=rf"^(?:{limits.TOOL_PATTERN}\*?|\*)$")]
 Object = dict[str, Any]
 DecisionName = Literal["approve", "edit", "reject", "respond", "done"]
-
-
-class Body(Schema):
-    """A body whose members are exactly the ones named, of exactly their types."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
 
 class Question(Body):
@@ -51,7 +44,7 @@ class AskBody(Body):
     """Questions of one run, all or nothing."""
 
     expected_revision: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    fencing_token: Annotated[int, Field(ge=0)] | None = None
+    fencing_token: Token | None = None
     interrupts: Questions
 
 
@@ -77,11 +70,55 @@ class CancelRunBody(Body):
 class CancelInterruptBody(Body):
     """Takes a question back."""
 
-    fencing_token: Annotated[int, Field(ge=0)] | None = None
+    fencing_token: Token | None = None
 
 
 class FinishBody(Body):
     """How a run ended."""
 
     outcome: Literal["succeeded", "failed", "rejected"]
-    fencing_token: Annotated[int, Field(ge=0)] | None = None
+    fencing_token: Token | None = None
+
+
+class DispatchBody(Body):
+    """What is about to be done, under a lease that is held, or one that is taken with it."""
+
+    interrupt_id: Name
+    args: Object
+    fencing_token: Token | None = None
+    lease: LeaseBody | None = None
+    observation_id: Name | None = None
+    refs: Any = None
+
+
+class ObservationBody(Body):
+    """What was seen on the controlled page."""
+
+    fencing_token: Token
+    origin: Seen
+    account: Seen | None = None
+    page: Seen | None = None
+    session: Seen | None = None
+    snapshot_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    observed_at: Annotated[str, Field(max_length=64)]
+
+
+class HandbackBody(ObservationBody):
+    """What was seen after a person handed back for the so-manieth time."""
+
+    handback: Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class EvidenceBody(Body):
+    """What a finding rests on."""
+
+    kind: Literal["target_object", "idempotency_lookup", "status_record", "human_statement"]
+    reference: Text = ""
+    note: Text = ""
+
+
+class ReconcileBody(Body):
+    """What was found out about an action."""
+
+    outcome: Literal["executed", "not_executed", "still_unknown", "resend"]
+    evidence: EvidenceBody | None = None

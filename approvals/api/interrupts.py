@@ -8,10 +8,10 @@ from approvals.api.answers import InterruptOut
 from approvals.api.bodies import CancelInterruptBody
 from approvals.api.parameters import WaitS
 from approvals.api.readers import agent_interrupts
-from approvals.api.runs import PROBLEMS
 from approvals.api.shapes import interrupt_shape
 from identity.roles import Scope
 from runs.api.http import Reply, answer, effect, key_of, not_found, require
+from runs.api.problem import PROBLEMS
 from runs.rules.refusal import Refusal
 
 router = Router(tags=["interrupts"])
@@ -42,7 +42,8 @@ def cancel_interrupt(
         if interrupt is None:
             raise not_found()
         require(request, Scope.ASK)
-        outcome = interrupt.cancel(by=agent.as_actor())
+        token = body.fencing_token if body else None
+        outcome = interrupt.cancel(agent=agent, fencing_token=token)
         if isinstance(outcome, Refusal):
             return Reply.no(outcome)
         return Reply(200, interrupt_shape(outcome))

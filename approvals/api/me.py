@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from approvals.api.answers import MeOut
-from approvals.api.runs import PROBLEMS
 from identity.roles import Scope
 from runs.api.http import Reply, answer, require
+from runs.api.problem import PROBLEMS
 
 router = Router(tags=["me"])
 

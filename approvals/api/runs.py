@@ -7,7 +7,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from approvals.api.answers import AskedOut, ProblemOut, RunOut, RunsOut
+from approvals.api.answers import AskedOut, RunOut, RunsOut
 from approvals.api.bodies import AskBody, CancelRunBody, FinishBody, Question, RunBody
 from approvals.api.parameters import AfterId, AfterSeq, Filter, Flag, Limit, WaitS
 from approvals.api.readers import agent_runs
@@ -18,19 +18,17 @@ from approvals.rules.questions import questions_refusal, text_refusal
 from identity.access import user_by_name
 from identity.models import Agent
 from identity.roles import Scope
-from placet.protocol import limits
-from placet.protocol.canonical import canonical
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptKind, RunOutcome, RunState
 from runs.access import agent_run
+from runs.api.actions import check_size
 from runs.api.http import Refused, Reply, answer, effect, key_of, not_found, require
-from runs.models import NewRun, Run
+from runs.api.problem import PROBLEMS
+from runs.models import Action, NewRun, Run
 from runs.rules.refusal import Refusal
 
 router = Router(tags=["runs"])
-
-PROBLEMS = dict.fromkeys((400, 401, 403, 404, 409, 413, 422, 429), ProblemOut)
 
 
 @router.post("/runs", response={200: RunOut, 201: RunOut, **PROBLEMS})
@@ -41,15 +39,10 @@ def begin_run(request: HttpRequest, body: RunBody) -> HttpResponse:
 
 
 def _check_run(body: RunBody) -> None:
-    refusal = text_refusal(body.title) or _too_large(body.context) or _too_large(body.labels)
-    if refusal := refusal or questions_refusal(_dumped(body.interrupts or [])):
+    check_size(body.context)
+    check_size(body.labels)
+    if refusal := text_refusal(body.title) or questions_refusal(_dumped(body.interrupts or [])):
         raise Refused(refusal)
-
-
-def _too_large(value: object) -> Refusal | None:
-    if len(canonical(value).encode()) > limits.RESULT_BYTES:  # type: ignore[arg-type]
-        return Refusal(code=RefusalCode.TOO_LARGE)
-    return None
 
 
 def _begin(request: HttpRequest, body: RunBody) -> Reply:
@@ -131,6 +124,8 @@ def _questions(questions: Sequence[Question]) -> list[NewQuestion]:
             expires_in_s=question.expires_in_s,
             observation_max_age_s=question.observation_max_age_s,
             sensitive=tuple(question.sensitive),
+            handoff_url=question.handoff_url,
+            retry_of=question.retry_of,
         )
         for question in questions
     ]
@@ -196,6 +191,7 @@ def ask_people(request: HttpRequest, run_id: str, body: AskBody) -> HttpResponse
             _questions(body.interrupts),
             agent=agent,
             expected_revision=body.expected_revision,
+            fencing_token=body.fencing_token,
         )
         return Reply.no(asked) if isinstance(asked, Refusal) else _asked_reply(asked)
 
@@ -204,8 +200,14 @@ def ask_people(request: HttpRequest, run_id: str, body: AskBody) -> HttpResponse
 
 def _asked_reply(asked: Asked) -> Reply:
     run = _with_owner(asked.run)
+    used = Action.by_interrupt(interrupt.pk for interrupt in asked.interrupts)
     shapes = [
-        interrupt_shape(interrupt, run=run, is_created=interrupt.pk in asked.created)
+        interrupt_shape(
+            interrupt,
+            run=run,
+            is_created=interrupt.pk in asked.created,
+            action=used.get(interrupt.pk),
+        )
         for interrupt in asked.interrupts
     ]
     return Reply(
@@ -229,7 +231,7 @@ def cancel_run(
         if run is None:
             raise not_found()
         require(request, Scope.ASK, Scope.EXECUTE)
-        return _run_reply(run.cancel(by=agent.as_actor(), reason=reason))
+        return _run_reply(run.cancel(by=agent, reason=reason))
 
     return effect(request, command)
 
@@ -244,7 +246,9 @@ def finish_run(request: HttpRequest, run_id: str, body: FinishBody) -> HttpRespo
         if run is None:
             raise not_found()
         require(request, Scope.ASK, Scope.EXECUTE)
-        return _run_reply(run.finish(RunOutcome(body.outcome), by=agent.as_actor()))
+        return _run_reply(
+            run.finish(RunOutcome(body.outcome), agent=agent, fencing_token=body.fencing_token)
+        )
 
     return effect(request, command)
 

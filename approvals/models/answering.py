@@ -103,6 +103,9 @@ class Ballot:
             return self._edit(answer)
         if answer.decision is DecisionKind.APPROVE:
             return self._approve(answer, asked=self.interrupt.asked)
+        if answer.decision is DecisionKind.DONE:
+            self.interrupt.hand_back(self.turn, user=self.user)
+            return self.interrupt
         outcome = Outcome(
             kind=answer.decision,
             by=self.user.as_actor(),

@@ -12,9 +12,11 @@ from functools import partial
 from django.conf import settings
 from django.db import transaction
 
+from approvals.models.account import foreign_account
 from approvals.models.content import NewQuestion, stored_schema
 from approvals.models.decision import Decision, Outcome
 from approvals.models.grants import Approvers, grant
+from approvals.models.handoff import HandoffLink
 from approvals.models.interrupt import Interrupt, open_of_agent, open_of_run, wait_summary
 from approvals.models.policy import PolicyVersion
 from approvals.rules.asking import Asking, asking, expires_in_s, offered_decisions
@@ -28,7 +30,7 @@ from placet.protocol.digest import sha256_hex
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.ids import new_id
-from runs.models import Run, Turn
+from runs.models import Action, Run, Turn
 from runs.rows import insert, update
 from runs.rules import transitions
 from runs.rules.refusal import Refusal, invalid
@@ -52,6 +54,7 @@ def ask(
     *,
     agent: Agent,
     expected_revision: int | None = None,
+    fencing_token: int | None = None,
 ) -> Asked | Refusal:
     """Put questions to people, or give back what was asked already, or say why not.
 
@@ -60,7 +63,9 @@ def ask(
     with transaction.atomic():
         turn = Run.take(run_id)
         plan = Plan.of(turn, questions, agent=agent)
-        if refusal := plan.refusal(expected_revision=expected_revision):
+        if refusal := plan.refusal(
+            expected_revision=expected_revision, fencing_token=fencing_token
+        ):
             return turn.refuse(
                 refusal,
                 by=agent.as_actor(),
@@ -68,6 +73,7 @@ def ask(
                 object_id=run_id,
                 given={
                     "expected_revision": expected_revision,
+                    "fencing_token": fencing_token,
                     "call_ids": [question.call_id for question in questions],
                 },
                 digest=sha256_hex(canonical([question.asked for question in questions])),
@@ -86,6 +92,8 @@ class Step:
     asked: str
     last: Interrupt | None
     what: Asking
+    retry_of: str | None = None
+    """The action that this repeats under the same idempotency key."""
     rule: Rule | None = None
     new: Interrupt | None = None
 
@@ -111,22 +119,26 @@ class Plan:
         """Read what the questions meet, and match the new ones to the policy in force."""
         call_ids = [question.call_id for question in questions]
         latest = Interrupt.latest_of(turn, call_ids)
+        used = Action.by_interrupt(row.pk for row in latest.values())
         plan = cls(turn, agent, [])
         for question in questions:
-            plan._add(question, latest.get(question.call_id))
+            last = latest.get(question.call_id)
+            plan._add(question, last, used.get(last.pk) if last else None)
         if any(step.is_new for step in plan.steps):
             plan._match_rules()
         return plan
 
-    def _add(self, question: NewQuestion, last: Interrupt | None) -> None:
+    def _add(self, question: NewQuestion, last: Interrupt | None, action: Action | None) -> None:
         asked = question.asked
         is_same = last is not None and (last.kind, last.requested_sha256) == (
             question.kind,
             sha256_hex(asked),
         )
-        facts = last.as_last_attempt() if last else None
-        what = asking(facts, is_same=is_same, now=self.turn.now)
-        self.steps.append(Step(question, asked, last, what))
+        facts = last.as_last_attempt(action) if last else None
+        repeated = {action.pk if action else None, last.retry_of if last else None}
+        retry_of = question.retry_of if is_same and question.retry_of in repeated else None
+        what = asking(facts, is_same=is_same, now=self.turn.now, is_retry=retry_of is not None)
+        self.steps.append(Step(question, asked, last, what, retry_of))
 
     def _match_rules(self) -> None:
         self.policy = PolicyVersion.in_force(self.turn.run.tenant_id)
@@ -143,18 +155,45 @@ class Plan:
     def _new(self) -> list[Step]:
         return [step for step in self.steps if step.is_new]
 
-    def refusal(self, *, expected_revision: int | None) -> Refusal | None:
+    def refusal(
+        self, *, expected_revision: int | None, fencing_token: int | None
+    ) -> Refusal | None:
         """The first reason why this request is not carried out, in the contract's order."""
+        if refusal := self._no_retry():
+            return refusal
         if not self._new:
             return None
         if not self.is_agent_active:
             return Refusal(code=RefusalCode.UNAUTHENTICATED)
         return (
-            transitions.may_ask(self.turn.facts, expected_revision=expected_revision)
+            self._foreign_account()
+            or transitions.may_ask(
+                self.turn.facts,
+                expected_revision=expected_revision,
+                fencing_token=fencing_token,
+            )
             or self._forbidden_tool()
             or self._nothing_to_answer()
             or self._too_many()
         )
+
+    def _no_retry(self) -> Refusal | None:
+        """The refusal of a `retry_of` that is not the action of the same call's last attempt."""
+        for index, step in enumerate(self.steps):
+            if step.question.retry_of != step.retry_of:
+                return invalid(
+                    f"/interrupts/{index}/retry_of",
+                    "This is not the action of the last attempt of the same call.",
+                )
+        return None
+
+    def _foreign_account(self) -> Refusal | None:
+        run = self.turn.run
+        for step in self._new:
+            target = None if step.question.target is None else dict(step.question.target)
+            if refusal := foreign_account(run.tenant_id, run.owner_id, target):
+                return refusal
+        return None
 
     def _forbidden_tool(self) -> Refusal | None:
         allowed = self.turn.run.allowed_tools
@@ -222,6 +261,9 @@ class Plan:
             self._follow(step, by)
         new = [step.new for step in self._new if step.new]
         insert(new)
+        for step in self._new:
+            if step.new and step.question.handoff_url is not None:
+                HandoffLink.keep(step.new.pk, step.question.handoff_url)
         grant(
             (step.new.pk, self._approvers(step.rule)[0])
             for step in waiting
@@ -278,6 +320,7 @@ class Plan:
             warnings=[] if self._approvers(rule)[1] else ["no_eligible_approver"],
             created_at=turn.now,
             expires_at=turn.now + timedelta(seconds=expires_in_s(rule, question.expires_in_s)),
+            retry_of=step.retry_of,
             state=InterruptState.PENDING.value,
         )
 

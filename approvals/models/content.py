@@ -36,6 +36,8 @@ class NewQuestion:
     expires_in_s: int | None = None
     observation_max_age_s: int | None = None
     sensitive: tuple[str, ...] = ()
+    handoff_url: str | None = None
+    retry_of: str | None = None
 
     @property
     def asked(self) -> str:
@@ -81,6 +83,7 @@ class Content(models.Model):
     policy_rule = models.CharField(max_length=64)
     required = models.IntegerField()
     warnings = ArrayField(models.CharField(max_length=64))
+    retry_of = models.CharField(max_length=40, null=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
 
@@ -110,6 +113,7 @@ class Content(models.Model):
         "policy_rule",
         "required",
         "warnings",
+        "retry_of",
     )
 
     @property

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 
+from approvals.models.handoff import HandoffLink
 from approvals.rules.asking import APPROVING
-from audit.record import Actor, Draft
+from audit.record import Actor, ActorKind, Draft
 from identity.models import User
 from placet.protocol.canonical import canonical
 from placet.protocol.digest import idempotency_key, sha256_hex
 from placet.protocol.reading import JSONValue, read_json
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.ids import new_id
-from runs.models import Turn
+from runs.models import Action, Turn
 from runs.rows import insert, update
 
 if TYPE_CHECKING:
@@ -114,6 +115,11 @@ class Decision(models.Model):
         return self.pk
 
     @property
+    def actor(self) -> Actor:
+        """Who gave it, with the name as it was then."""
+        return Actor(ActorKind(self.by_kind), self.by_id, self.by_name)
+
+    @property
     def args(self) -> JSONValue:
         """The approved arguments, null where nothing was approved."""
         if self.approved_asked is None:
@@ -159,16 +165,10 @@ class Decision(models.Model):
             approved_sha256=approved,
             response=canonical(outcome.response) if outcome.kind is DecisionKind.RESPOND else None,
             valid_until=None if approved is None else valid_until(turn.now, interrupt),
-            idempotency_key=None
-            if approved is None
-            else idempotency_key(
-                run_id=interrupt.run_id,
-                call_id=interrupt.call_id,
-                attempt=interrupt.attempt,
-                approved_sha256=approved,
-            ),
+            idempotency_key=None if approved is None else key_for(interrupt, approved),
         )
         insert([decision])
+        HandoffLink.forget(interrupt)
         before = interrupt.state
         interrupt.state = InterruptState.DECIDED.value
         interrupt.ended_at = turn.now
@@ -211,6 +211,23 @@ UNTIMED = (
     "response",
     "idempotency_key",
 )
+
+
+def key_for(interrupt: "Interrupt", approved_sha256: str) -> str:
+    """The key under which an approved attempt is done once: its own, or of what it repeats.
+
+    Only the very content of an action is repeated under that action's key.
+    """
+    if interrupt.retry_of is not None:
+        before = Action.objects.get(pk=interrupt.retry_of)
+        if before.approved_sha256 == approved_sha256:
+            return before.idempotency_key
+    return idempotency_key(
+        run_id=interrupt.run_id,
+        call_id=interrupt.call_id,
+        attempt=interrupt.attempt,
+        approved_sha256=approved_sha256,
+    )
 
 
 def actor_value(actor: Actor) -> JSONValue:

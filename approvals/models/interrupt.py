@@ -10,21 +10,22 @@ from django.db import connection, models, transaction
 
 from approvals.models.content import Content
 from approvals.models.grants import CODENAME
+from approvals.models.handoff import HandoffLink
 from approvals.models.policy import PolicyVersion
 from approvals.rules.answering import Question, has_ended
 from approvals.rules.asking import LastAttempt
 from audit.chain import instant
 from audit.record import Actor, Draft
-from identity.models import Agent
+from identity.models import Agent, User
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
-from placet.protocol.states import DecisionKind, InterruptState
-from runs.models import Run, Turn
+from placet.protocol.states import ActionState, DecisionKind, InterruptState
+from runs.models import Action, Run, Turn
 from runs.models.turn import SYSTEM
 from runs.rows import found, locked, update
-from runs.rules import transitions
+from runs.rules.facts import WaitSummary, closed, unknown
+from runs.rules.lease import fenced
 from runs.rules.refusal import Refusal
-from runs.rules.transitions import WaitSummary
 
 OPEN_STATES = [state.value for state in InterruptState if state.is_open]
 IS_OPEN = "state IN ({})".format(", ".join(f"'{state}'" for state in OPEN_STATES))
@@ -55,6 +56,9 @@ class Interrupt(Content):
     is_latest = models.BooleanField(default=True)
     approvals_so_far = models.IntegerField(default=0)
     handback = models.IntegerField(default=0)
+    handed_back_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
+    )
     superseded_by = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
     )
@@ -148,10 +152,11 @@ class Interrupt(Content):
             return []
         return list(self.approvals.values_list("user_id", flat=True))
 
-    def as_last_attempt(self) -> LastAttempt:
+    def as_last_attempt(self, action: Action | None) -> LastAttempt:
         """How this attempt stands, for the table of asking again; its decision is loaded."""
         decision = getattr(self, "decision", None)
         return LastAttempt(
+            action=ActionState(action.state) if action else None,
             state=InterruptState(self.state),
             decision=DecisionKind(decision.kind) if decision else None,
             valid_until=decision.valid_until if decision else None,
@@ -241,6 +246,7 @@ class Interrupt(Content):
         """Bring this open, locked question to an end other than a decision, with its event."""
         before, self.state = self.state, state.value
         self.ended_at, self.ended_by = turn.now, by.name
+        HandoffLink.forget(self)
         fields = ["state", "ended_at", "ended_by"]
         if successor:
             self.superseded_by_id, self.is_latest = successor.pk, False
@@ -274,19 +280,61 @@ class Interrupt(Content):
             )
         )
 
-    def cancel(self, *, by: Actor) -> "Interrupt | Refusal":
+    def hand_back(self, turn: Turn, *, user: User) -> None:
+        """Take a person's notice that they are done; what was seen of the page decides."""
+        before, self.state = self.state, InterruptState.HANDED_BACK.value
+        self.handback += 1
+        self.handed_back_by = user
+        update(self, "state", "handback", "handed_back_by")
+        turn.note(
+            self.event(
+                "interrupt.handed_back",
+                by=user.as_actor(),
+                from_state=before,
+                revision=turn.run.revision,
+                detail={"handback": self.handback},
+            )
+        )
+
+    def reopen(self, turn: Turn, *, by: Actor, observation_id: str, differs: list[str]) -> None:
+        """Put a handoff to the person again, since what was seen is not what was asked for."""
+        before, self.state = self.state, InterruptState.PENDING.value
+        update(self, "state")
+        turn.note(
+            self.event(
+                "interrupt.reopened",
+                by=by,
+                from_state=before,
+                revision=turn.run.revision,
+                detail={
+                    "handback": self.handback,
+                    "observation": observation_id,
+                    "differs": [*differs],
+                },
+            )
+        )
+
+    def cancel(self, *, agent: Agent, fencing_token: int | None = None) -> "Interrupt | Refusal":
         """Take the question back; repeating it changes nothing."""
+        by = agent.as_actor()
         with transaction.atomic():
             turn = Run.take(self.run_id)
             row = Interrupt.locked(self.pk)
             if row.state != InterruptState.CANCELLED:
-                if refusal := has_ended(row.as_question()) or transitions.closed(turn.facts):
+                refusal = (
+                    turn.inactive(agent)
+                    or has_ended(row.as_question())
+                    or closed(turn.facts)
+                    or unknown(turn.facts)
+                    or fenced(turn.facts, fencing_token)
+                )
+                if refusal:
                     return turn.refuse(
                         refusal,
                         by=by,
                         command="interrupt.cancel",
                         object_id=self.pk,
-                        given={},
+                        given={"fencing_token": fencing_token},
                         digest=row.asked_sha256,
                         tool=row.tool,
                     )

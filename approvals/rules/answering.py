@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from approvals.rules.asking import APPROVING
 from approvals.rules.people import Stakes, is_admitted
-from approvals.rules.policy import Rule
+from approvals.rules.policy import Rule, is_default
 from identity.person import Person
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import Fault, RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState
-from runs.rules import transitions
+from runs.rules.facts import RunFacts, closed, unknown
 from runs.rules.refusal import Refusal
-from runs.rules.transitions import RunFacts
 
 ENDED = {
     InterruptState.SUPERSEDED: RefusalCode.SUPERSEDED,
@@ -97,9 +96,10 @@ def judge(
     """
     return (
         _no_right(answer.decision, right, rule)
+        or _not_the_owner(question, answer, right, rule)
         or has_ended(question)
-        or transitions.closed(run)
-        or transitions.unknown(run)
+        or closed(run)
+        or unknown(run)
         or _stale(question, run, answer)
         or _not_shown(question, answer, right)
         or _forbidden(edited)
@@ -122,6 +122,17 @@ def _no_right(decision: DecisionKind, right: Right, rule: Rule) -> Refusal | Non
     if has_stake:
         return Refusal(code=RefusalCode.SELF_APPROVAL)
     return Refusal(code=RefusalCode.NOT_PERMITTED)
+
+
+def _not_the_owner(question: Question, answer: Answer, right: Right, rule: Rule) -> Refusal | None:
+    """Handing a page back is its owner's, unless a policy names somebody for it."""
+    if answer.decision is not DecisionKind.DONE or DecisionKind.DONE not in (
+        question.allowed_decisions
+    ):
+        return None
+    if not is_default(rule) or right.person.id == right.stakes.owner_id:
+        return None
+    return Refusal(code=RefusalCode.NOT_OWNER)
 
 
 def has_ended(question: Question) -> Refusal | None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from approvals.rules.policy import Rule
 from placet.protocol import limits
-from placet.protocol.states import DecisionKind, InterruptKind, InterruptState
+from placet.protocol.states import ActionState, DecisionKind, InterruptKind, InterruptState
 
 APPROVING = frozenset({DecisionKind.APPROVE, DecisionKind.EDIT})
 OFFERED = {
@@ -18,6 +18,10 @@ OFFERED = {
     InterruptKind.QUESTION: (DecisionKind.RESPOND, DecisionKind.REJECT),
     InterruptKind.HANDOFF: (DecisionKind.DONE, DecisionKind.REJECT),
 }
+
+
+RETRIED = frozenset({ActionState.FAILED, ActionState.NOT_EXECUTED})
+"""What is certain not to have happened may be asked again under the same idempotency key."""
 
 
 class Asking(StrEnum):
@@ -40,26 +44,32 @@ class LastAttempt:
     state: InterruptState
     decision: DecisionKind | None
     valid_until: datetime | None
+    action: ActionState | None = None
+    """How the action stands that used the approval, where one did."""
 
 
-def asking(last: LastAttempt | None, *, is_same: bool, now: datetime) -> Asking:
+def asking(
+    last: LastAttempt | None, *, is_same: bool, now: datetime, is_retry: bool = False
+) -> Asking:
     """What to do with a question whose call_id has this newest attempt.
 
     `is_same`: same kind and same digest, compared with what was requested where a person's
-    edit made that attempt. An approval is no longer valid at its `valid_until`.
+    edit made that attempt. An approval is no longer valid at its `valid_until`. `is_retry`: the
+    request names the action of that attempt as the one that it repeats.
     """
     if last is None:
         return Asking.ASK
     match last.state:
         case InterruptState.PENDING | InterruptState.HANDED_BACK:
             return Asking.RETURN if is_same else Asking.REPLACE
-        case InterruptState.DECIDED if last.decision in APPROVING:
-            if last.valid_until is not None and last.valid_until <= now:
-                return Asking.ASK
-            return Asking.RETURN if is_same else Asking.OUTDATE
-        case InterruptState.DECIDED:
+        case InterruptState.DECIDED if last.action is not None:
+            is_again = is_retry and last.action in RETRIED
+            return Asking.RETURN if is_same and not is_again else Asking.ASK
+        case InterruptState.DECIDED if last.decision not in APPROVING:
             return Asking.RETURN if is_same else Asking.ASK
-        case InterruptState.SUPERSEDED | InterruptState.EXPIRED | InterruptState.CANCELLED:
+        case InterruptState.DECIDED if last.valid_until is None or now < last.valid_until:
+            return Asking.RETURN if is_same else Asking.OUTDATE
+        case _:
             return Asking.ASK
 
 

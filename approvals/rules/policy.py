@@ -63,6 +63,11 @@ DEFAULT_RULE = Rule(
 )
 
 
+def is_default(rule: Rule) -> bool:
+    """Whether no policy names anybody: then a handoff is its owner's to hand back."""
+    return rule.clauses == DEFAULT_RULE.clauses
+
+
 def names_tool(patterns: Sequence[str], tool: str) -> bool:
     """Whether a list of exact names and `prefix*` names this tool."""
     return any(

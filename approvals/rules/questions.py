@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from approvals.rules.observing import target_faults
 from approvals.rules.schema import schema_faults
 from placet.protocol import limits
 from placet.protocol.canonical import NotCanonical
@@ -78,10 +79,10 @@ def _sensitive_faults(question: Question, at: str) -> Iterator[Fault]:
 
 def _kind_faults(question: Question, at: str) -> Iterator[Fault]:
     if question["kind"] == "handoff":
-        yield Fault(f"{at}/kind", "This server does not take handoffs yet.")
+        yield from target_faults(question["target"], f"{at}/target")
+        if question["args_schema"] is not None:
+            yield Fault(f"{at}/args_schema", "The arguments of a handoff are not edited.")
     if question["handoff_url"] is not None and question["kind"] != "handoff":
         yield Fault(f"{at}/handoff_url", "Only a handoff has a handoff_url.")
-    if question["retry_of"] is not None:
-        yield Fault(f"{at}/retry_of", "This names no action of this question.")
     if question["kind"] == "question" and question["args_schema"] is not None:
         yield Fault(f"{at}/args_schema", "The arguments of a question are not edited.")

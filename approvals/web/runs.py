@@ -62,7 +62,7 @@ def cancel_run(request: HttpRequest, run_id: str) -> HttpResponse:
     elif isinstance(reason, Refusal):
         outcome = reason
     else:
-        outcome = found.cancel(by=user.as_actor(), reason=reason or None)
+        outcome = found.cancel(by=user, reason=reason or None)
     match outcome:
         case Refusal() as refusal:
             note(request, refusal, command="cancel", object_id=run_id)

@@ -1,10 +1,37 @@
 """A refusal on the wire: `application/problem+json` (RFC 9457) with the contract's code."""
 
+from typing import Any
+
+from ninja import Schema
+
 from placet.protocol.canonical import canonical
 from placet.protocol.reading import JSONValue
 from runs.rules.refusal import Refusal
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class FaultOut(Schema):
+    """One thing that is wrong, and where (RFC 6901)."""
+
+    pointer: str
+    message: str
+
+
+class ProblemOut(Schema):
+    """A refusal (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str | None = None
+    current: dict[str, Any] | None = None
+    errors: list[FaultOut] | None = None
+    kept: bool | None = None
+
+
+PROBLEMS = dict.fromkeys((400, 401, 403, 404, 409, 413, 422, 429), ProblemOut)
 
 
 def problem_text(refusal: Refusal) -> str:
@@ -23,6 +50,8 @@ def problem_text(refusal: Refusal) -> str:
         body["errors"] = [
             {"pointer": fault.pointer, "message": fault.message} for fault in refusal.faults
         ]
+    if refusal.is_kept:
+        body["kept"] = True
     return canonical(body)
 
 

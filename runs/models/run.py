@@ -22,12 +22,17 @@ from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
 from runs.ids import new_id
-from runs.models.turn import Turn
+from runs.models.action import Action
+from runs.models.turn import LETTING_GO, Turn
 from runs.rows import locked
 from runs.rules import transitions
+from runs.rules.facts import TERMINAL, Lease, RunFacts, closed
 from runs.rules.refusal import Refusal
-from runs.rules.transitions import RunFacts
+from runs.rules.transitions import Stopping
 from runs.waits import waits
+
+# A lease ends where a run enters a state in which nobody controls it.
+HELD_STATES = [state.value for state in RunState if state not in LETTING_GO]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,10 @@ class Run(models.Model):
     revision = models.IntegerField()
     outcome = models.CharField(max_length=16, null=True)
     cancel_requested = models.BooleanField(default=False)
+    lease_holder = models.CharField(max_length=255, null=True)
+    lease_ttl_s = models.IntegerField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    fencing_token = models.IntegerField(default=0)
     seq = models.IntegerField()
     event_seq = models.IntegerField()
     chain_hash = models.CharField(max_length=64)
@@ -87,11 +96,36 @@ class Run(models.Model):
                 | (~models.Q(state=RunState.DONE.value) & models.Q(outcome__isnull=True)),
                 name="run_outcome_when_done",
             ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    lease_holder__isnull=True,
+                    lease_ttl_s__isnull=True,
+                    lease_expires_at__isnull=True,
+                )
+                | models.Q(
+                    lease_holder__isnull=False,
+                    lease_ttl_s__isnull=False,
+                    lease_expires_at__isnull=False,
+                    fencing_token__gte=1,
+                    state__in=HELD_STATES,
+                ),
+                name="run_lease_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state=RunState.IN_FLIGHT.value)
+                | models.Q(lease_holder__isnull=False),
+                name="run_in_flight_is_held",
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "-id"], name="runs_run_tenant"),
             models.Index(fields=["agent", "-id"], name="runs_run_agent"),
             models.Index(fields=["owner", "-id"], name="runs_run_owner"),
+            models.Index(
+                fields=["lease_expires_at"],
+                condition=models.Q(lease_holder__isnull=False),
+                name="runs_run_lease_due",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -109,7 +143,15 @@ class Run(models.Model):
             revision=self.revision,
             outcome=RunOutcome(self.outcome) if self.outcome else None,
             cancel_requested=self.cancel_requested,
+            lease=self.lease,
         )
+
+    @property
+    def lease(self) -> Lease | None:
+        """Who controls this run; one that has run out shows until the next turn settles it."""
+        if self.lease_holder is None or self.lease_expires_at is None:
+            return None
+        return Lease(self.lease_holder, self.fencing_token, self.lease_expires_at)
 
     def content_digest(self) -> str:
         """The digest of what never changes of a run, which the record of its beginning holds."""
@@ -172,7 +214,7 @@ class Run(models.Model):
         by = agent.as_actor()
         if new.parent_id is not None:
             parent = cls.take(new.parent_id)
-            if refusal := transitions.closed(parent.facts):
+            if refusal := closed(parent.facts):
                 return parent.refuse(
                     refusal, by=by, command="begin", object_id=new.parent_id, given={}
                 )
@@ -211,18 +253,31 @@ class Run(models.Model):
         turn.close()
         return run, True
 
-    def finish(self, outcome: RunOutcome, *, by: Actor) -> "Run | Refusal":
+    def settle_lease(self, turn: Turn) -> None:
+        """End a lease that has run out; of what was under way nobody knows what became of it."""
+        if self.lease_expires_at is None or self.lease_expires_at > turn.now:
+            return
+        Action.lose_sight(turn)
+        turn.end_lease()
+
+    def finish(
+        self, outcome: RunOutcome, *, agent: Agent, fencing_token: int | None = None
+    ) -> "Run | Refusal":
         """End this run as its agent says; repeating the same outcome changes nothing."""
+        by = agent.as_actor()
         with transaction.atomic():
             turn = Run.take(self.pk)
-            match transitions.finish(turn.facts, outcome):
+            told = turn.inactive(agent) or transitions.finish(
+                turn.facts, outcome, fencing_token=fencing_token
+            )
+            match told:
                 case Refusal() as refusal:
                     return turn.refuse(
                         refusal,
                         by=by,
                         command="finish",
                         object_id=self.pk,
-                        given={"outcome": outcome},
+                        given={"outcome": outcome, "fencing_token": fencing_token},
                     )
                 case RunState() as state:
                     turn.move(state, by=by, outcome=outcome)
@@ -231,19 +286,21 @@ class Run(models.Model):
             turn.close()
         return turn.run
 
-    def cancel(self, *, by: Actor, reason: str | None = None) -> "Run | Refusal":
-        """Stop this run and its open children; repeating it changes nothing."""
+    def cancel(self, *, by: "Agent | User", reason: str | None = None) -> "Run | Refusal":
+        """Stop this run and its open children; repeating it changes nothing.
+
+        What was dispatched may have happened: such a run is asked to stop, and takes no more
+        questions and dispatches until that is known.
+        """
         with transaction.atomic():
             turn = Run.take(self.pk)
-            match transitions.cancel(turn.facts):
-                case Refusal() as refusal:
-                    return turn.refuse(
-                        refusal, by=by, command="cancel", object_id=self.pk, given={}
-                    )
-                case RunState():
-                    turn.run._stop(turn, by=by, reason=reason)
-                case None:
-                    pass
+            told = turn.may_not_stop(by) or transitions.cancel(turn.facts)
+            if isinstance(told, Refusal):
+                return turn.refuse(
+                    told, by=by.as_actor(), command="cancel", object_id=self.pk, given={}
+                )
+            if told is not Stopping.NOTHING:
+                turn.run._stop(turn, by=by.as_actor(), reason=reason)
             turn.close()
         return turn.run
 
@@ -262,13 +319,19 @@ class Run(models.Model):
                 above.close()
 
     def _end(self, turn: Turn, *, by: Actor, reason: str | None) -> "Iterator[Run]":
-        """Stop this run alone; its open children, locked, are what is left."""
-        waits().cancel(turn, by=by)
-        turn.move(RunState.CANCELLED, by=by, reason=reason)
+        """Stop this run alone, or ask it to; its open children, locked, are what is left."""
+        match transitions.cancel(turn.facts):
+            case Stopping.STOP:
+                waits().cancel(turn, by=by)
+                turn.move(RunState.CANCELLED, by=by, reason=reason)
+            case Stopping.REQUEST:
+                turn.request_stop(by=by, reason=reason)
+            case Stopping.NOTHING | Refusal():
+                pass
         children = (
             Run.objects.select_for_update(of=("self",))
             .filter(parent_id=self.pk)
-            .exclude(state__in=transitions.TERMINAL)
+            .exclude(state__in=TERMINAL)
             .order_by("pk")
         )
         return iter(list(children))

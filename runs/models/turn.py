@@ -8,7 +8,7 @@ and the wake-ups after the commit.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -16,18 +16,25 @@ from django.db import transaction
 from audit.chain import Head
 from audit.record import Actor, ActorKind, Draft, Refused, record
 from audit.refusals import flush, note_refusal
+from identity.access import lock_agent, lock_people
+from identity.models import Agent, User
+from identity.roles import Role
 from placet.protocol.reading import JSONValue
+from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunOutcome, RunState
 from runs.clock import database_now
 from runs.rows import update
 from runs.rules import transitions
+from runs.rules.facts import ActionSummary, RunFacts, WaitSummary
+from runs.rules.lease import NewLease, renewed
 from runs.rules.refusal import COUNTED_ONLY, Refusal
-from runs.rules.transitions import RunFacts, WaitSummary
 from runs.waiting.notifier import tenant_key, wake
 from runs.waits import waits
 
 if TYPE_CHECKING:
     from runs.models.run import Run
+
+LETTING_GO = frozenset({RunState.UNKNOWN, RunState.DONE, RunState.CANCELLED})
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM, id="placet", name="Placet")
 
@@ -48,12 +55,32 @@ class Turn:
         turn = cls(run=run, now=database_now())
         if summary := waits().settle_due(turn):
             turn.rest(summary)
+        run.settle_lease(turn)
         return turn
 
     @property
     def facts(self) -> RunFacts:
         """The run as the rules see it, after what this turn did so far."""
         return self.run.facts()
+
+    def inactive(self, agent: Agent) -> Refusal | None:
+        """The refusal of an agent that was deactivated since its request came in."""
+        if lock_agent(agent.pk).is_active:
+            return None
+        return Refusal(code=RefusalCode.UNAUTHENTICATED)
+
+    def may_not_stop(self, by: Agent | User) -> Refusal | None:
+        """Why an agent, or a person, may not stop this run, read after the lock.
+
+        A person's row is locked before the run's children are; whoever changes it locks no run.
+        """
+        if isinstance(by, Agent):
+            return self.inactive(by)
+        person = lock_people(self.run.tenant_id, [by.pk])[by.pk]
+        is_owner = self.run.owner_id == by.pk and person.role != Role.AUDITOR
+        if person.is_active and (is_owner or person.role == Role.ADMIN):
+            return None
+        return Refusal(code=RefusalCode.NOT_PERMITTED)
 
     def note(self, draft: Draft) -> None:
         """Append an event to what this turn will record."""
@@ -74,6 +101,8 @@ class Turn:
         self.run.revision += 1
         self.run.outcome = outcome
         self.is_changed = True
+        if state in LETTING_GO:
+            self.end_lease()
         self.note(
             Draft(
                 type="run.state_changed",
@@ -89,6 +118,47 @@ class Turn:
         """Let the run go on where nothing of its round is open any more."""
         if state := transitions.after_waiting(self.facts, summary):
             self.move(state, by=SYSTEM)
+
+    def rest_actions(self, summary: ActionSummary, *, by: Actor) -> None:
+        """Let the run go on, stop or stand still where none of its actions is open any more."""
+        if state := transitions.after_actions(self.facts, summary):
+            self.move(state, by=by)
+
+    def request_stop(self, *, by: Actor, reason: str | None) -> None:
+        """Ask a run to stop whose actions nobody can call back."""
+        self.run.cancel_requested = True
+        self.is_changed = True
+        self.note(
+            Draft(
+                type="run.cancel_requested",
+                actor=by,
+                from_state=self.run.state,
+                to_state=self.run.state,
+                revision=self.run.revision,
+                detail={"reason": reason} if reason else {},
+            )
+        )
+
+    def start_lease(self, new: NewLease) -> None:
+        """Give control of the run to an executor, under the next fencing token."""
+        run = self.run
+        run.fencing_token += 1
+        run.lease_holder, run.lease_ttl_s = new.holder, new.ttl_s
+        run.lease_expires_at = self.now + timedelta(seconds=new.ttl_s)
+        self.is_changed = True
+
+    def renew_lease(self, ttl_s: int) -> None:
+        """Keep control so much longer from now; never shorter than it lasts already."""
+        assert self.run.lease_expires_at is not None
+        until = self.now + timedelta(seconds=ttl_s)
+        self.run.lease_expires_at = renewed(self.run.lease_expires_at, until)
+        self.is_changed = True
+
+    def end_lease(self) -> None:
+        """Nobody controls the run any more; its token is not given again."""
+        run = self.run
+        run.lease_holder = run.lease_ttl_s = run.lease_expires_at = None
+        self.is_changed = True
 
     def refuse(
         self,
@@ -119,6 +189,7 @@ class Turn:
                 agent_id=self.run.agent_id,
                 tool=tool,
                 interrupt_id=object_id if object_id.startswith("int_") else None,
+                action_id=object_id if object_id.startswith("act_") else None,
                 revision=self.run.revision,
                 digest=digest,
                 refused=Refused(refusal.code, given=given, current=refusal.current),
@@ -175,6 +246,10 @@ TURN_FIELDS = (
     "revision",
     "outcome",
     "cancel_requested",
+    "lease_holder",
+    "lease_ttl_s",
+    "lease_expires_at",
+    "fencing_token",
     "seq",
     "event_seq",
     "chain_hash",

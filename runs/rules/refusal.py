@@ -21,7 +21,7 @@ class Refusal:
     """Why a command changed nothing, and what is true instead.
 
     `current` holds ids, states, digests and times; never argument values. `is_recorded` tells
-    that the record of a run holds it already.
+    that the record of a run holds it already, `is_kept` that the report which was refused is kept.
     """
 
     code: RefusalCode
@@ -30,6 +30,7 @@ class Refusal:
     faults: tuple[Fault, ...] = ()
     retry_after_s: int | None = None
     is_recorded: bool = False
+    is_kept: bool = False
 
     @property
     def sentence(self) -> str:

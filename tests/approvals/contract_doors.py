@@ -21,7 +21,7 @@ from tests.approvals.api import AgentHTTP
 from tests.approvals.contract_strategies import as_json, new_question
 from tests.cast import Cast
 
-PANEL = re.compile(r'class="panel" role="alert"[^>]* data-code="([a-z_]+)"')
+PANEL = re.compile(r'class="panel"[^>]* role="alert"[^>]* data-code="([a-z_]+)"')
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 Told = list[tuple[str, bool]]
 
@@ -114,20 +114,20 @@ class Doors:
         """Take a question back."""
         if door == "http":
             return code(self.http.post(f"/interrupts/{pk}/cancel"))
-        return code(Interrupt.objects.get(pk=pk).cancel(by=self.cast.agent.as_actor()))
+        return code(Interrupt.objects.get(pk=pk).cancel(agent=self.cast.agent))
 
     def end_run(self, pk: str, end: str, door: str) -> str | None:
         """Cancel a run, or finish it with an outcome."""
-        run, by = Run.objects.get(pk=pk), self.cast.agent.as_actor()
+        run, agent = Run.objects.get(pk=pk), self.cast.agent
         match end, door:
             case "cancel", "http":
                 return code(self.http.post(f"/runs/{pk}/cancel", {"reason": "stop"}))
             case "cancel", _:
-                return code(run.cancel(by=by))
+                return code(run.cancel(by=agent))
             case _, "http":
                 return code(self.http.post(f"/runs/{pk}/finish", {"outcome": end}))
             case _:
-                return code(run.finish(RunOutcome(end), by=by))
+                return code(run.finish(RunOutcome(end), agent=agent))
 
 
 def _view(shown: Shown) -> str:

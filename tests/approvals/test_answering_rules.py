@@ -11,7 +11,7 @@ from approvals.rules.policy import DEFAULT_RULE, Rule
 from identity.person import Person
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState, RunState
-from runs.rules.transitions import RunFacts
+from runs.rules.facts import RunFacts
 
 ALICE, RAE, BOB = 1, 2, 3
 DIGEST = "a" * 64

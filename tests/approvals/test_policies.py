@@ -197,7 +197,7 @@ def test_an_edit_outside_the_schema_is_refused_at_its_place(
 
     assert isinstance(outcome, Refusal)
     assert outcome.code is RefusalCode.INVALID_EDIT
-    assert [fault.pointer for fault in outcome.faults] == ["/amount_paise"]
+    assert [fault.pointer for fault in outcome.faults] == ["/args/amount_paise"]
 
 
 def test_an_edit_without_a_schema_is_not_offered(cast: Cast) -> None:

@@ -150,7 +150,7 @@ def test_a_list_of_runs_costs_the_same_queries_however_long(
         run = http.run()
         http.post(f"/runs/{run['id']}/interrupts", ask_body(call_id=f"c{number}"))
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         assert len(http.get("/runs").json()["items"]) == 6
 
 

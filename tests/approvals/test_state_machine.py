@@ -217,6 +217,7 @@ class Conversation(RuleBasedStateMachine):
         shape = self.doors.http.get(f"/runs/{self.pks[run.name]}?all=1").json()
         assert (shape["state"], shape["revision"]) == (run.state, run.revision)
         can = {"ask", "cancel"} if run.state not in model.TERMINAL else set()
+        can |= {"lease"} if run.state not in model.TERMINAL else set()
         can |= {"finish"} if run.state in ("READY", "EXPIRED") else set()
         assert set(shape["can"]) == can
 

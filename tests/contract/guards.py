@@ -25,6 +25,19 @@ DRAWN = {"id": "drawn"}
 ANOTHER_ID = {"id": "'xxx_' || right(t.id, 26)"}
 
 CHECKS: dict[str, str] = {
+    "action_state_is_known": """
+        UPDATE runs_action SET state = 'SENT', ended_at = now() WHERE id = {action}""",
+    "action_end_has_a_time": "UPDATE runs_action SET state = 'FAILED' WHERE id = {action}",
+    "action_resent_as_something": """
+        UPDATE runs_action SET state = 'RESENT', ended_at = now() WHERE id = {action}""",
+    "run_lease_is_whole": "UPDATE runs_run SET lease_ttl_s = NULL WHERE id = {acting}",
+    "run_in_flight_is_held": """
+        UPDATE runs_run SET lease_holder = NULL, lease_ttl_s = NULL, lease_expires_at = NULL
+        WHERE id = {acting}""",
+    "observation_of_a_handback_or_a_run": """
+        INSERT INTO approvals_observation (id, tenant_id, run_id, handback, fencing_token, origin,
+            snapshot_sha256, observed_at, received_at, differs)
+        VALUES ('obs_x', {tenant}, {acting}, 1, 1, 'https://a.example', 'x', now(), now(), '[]')""",
     "decision_kind_is_known": """
         INSERT INTO approvals_decision (id, tenant_id, interrupt_id, kind, by_kind, by_id, by_name,
             decided_at, approvals, reason)
@@ -44,6 +57,9 @@ CHECKS: dict[str, str] = {
 }
 
 UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
+    "account_once": again("approvals_account", "true", **DRAWN),
+    "one_signing_key_in_use": again("runs_signing_key", "true", kid="'other'"),
+    "runs_action_interrupt_id_key": again("runs_action", "id = {action}", **ANOTHER_ID),
     "address_once_per_channel": again("notices_address", "true", **DRAWN),
     "agent_name_once_per_tenant": again("identity_agent", "id = {agent}", **DRAWN),
     "approvals_decision_interrupt_id_key": again(
@@ -107,6 +123,10 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "UPDATE approvals_interrupt SET ended_by = 'alice' WHERE id = {decided}",
     ),
     "approvals_interrupt_no_delete": ("DELETE FROM approvals_interrupt",),
+    "approvals_observation_no_delete": ("DELETE FROM approvals_observation",),
+    "approvals_observation_no_update": (
+        "UPDATE approvals_observation SET matched = true, handback = 1, interrupt_id = {pending}",
+    ),
     "approvals_policyversion_no_delete": ("DELETE FROM approvals_policyversion",),
     "approvals_policyversion_no_update": ("UPDATE approvals_policyversion SET rules_text = '[]'",),
     "audit_event_never_emptied": ("TRUNCATE audit_event",),
@@ -123,4 +143,22 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
     "identity_agentkey_kept": ("DELETE FROM identity_agentkey",),
     "identity_tenant_kept": ("DELETE FROM identity_tenant WHERE id = {tenant}",),
     "identity_user_kept": ("DELETE FROM identity_user WHERE id = {user}",),
+    "runs_action_kept": (
+        "UPDATE runs_action SET asked = '{{}}' WHERE id = {action}",
+        "UPDATE runs_action SET idempotency_key = 'x' WHERE id = {action}",
+        "UPDATE runs_action SET grant_ends_at = now() WHERE id = {action}",
+        "UPDATE runs_action SET fencing_token = 9 WHERE id = {action}",
+        "UPDATE runs_action SET state = 'IN_FLIGHT', ended_at = NULL WHERE id = {known}",
+        "UPDATE runs_action SET result = '1' WHERE id = {known}",
+    ),
+    "runs_action_no_delete": ("DELETE FROM runs_action",),
+    "runs_run_kept": (
+        "UPDATE runs_run SET owner_id = {user} WHERE id = {run}",
+        "UPDATE runs_run SET title = 'x' WHERE id = {run}",
+        "UPDATE runs_run SET context = '1' WHERE id = {run}",
+        "UPDATE runs_run SET revision = revision - 1 WHERE id = {run}",
+        "UPDATE runs_run SET fencing_token = fencing_token - 1 WHERE id = {acting}",
+        "UPDATE runs_run SET state = 'READY' WHERE id = {stopped}",
+    ),
+    "runs_run_no_delete": ("DELETE FROM runs_run",),
 }

@@ -15,9 +15,10 @@ PUBLIC = {
     "/readyz",
     "/api/v1/openapi.json",
     "/api/v1/docs",
+    "/.well-known/jwks.json",
     "/static/css/app.css",
 }
-"""Sign-in, health, the API's documentation, static files."""
+"""Sign-in, health, the API's documentation, the keys of grants, static files."""
 
 PAGES = {
     "/",
@@ -54,8 +55,18 @@ AGENTS = {
     "/api/v1/runs/<run_id>/interrupts": "POST",
     "/api/v1/runs/<run_id>/cancel": "POST",
     "/api/v1/runs/<run_id>/finish": "POST",
+    "/api/v1/runs/<run_id>/lease": "POST",
+    "/api/v1/runs/<run_id>/lease/renew": "POST",
+    "/api/v1/runs/<run_id>/lease/release": "POST",
+    "/api/v1/runs/<run_id>/dispatch": "POST",
+    "/api/v1/runs/<run_id>/observations": "POST",
+    "/api/v1/actions/<action_id>": "GET",
+    "/api/v1/actions/<action_id>/result": "POST",
+    "/api/v1/actions/<action_id>/unknown": "POST",
+    "/api/v1/actions/<action_id>/reconcile": "POST",
     "/api/v1/interrupts/<interrupt_id>": "GET",
     "/api/v1/interrupts/<interrupt_id>/cancel": "POST",
+    "/api/v1/interrupts/<interrupt_id>/observations": "POST",
     "/api/v1/me": "GET",
 }
 """The API for agents: a key, else 401; the methods that each call takes."""

@@ -105,7 +105,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 def test_any_body_gets_an_answer(cast: Cast, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setattr(http, "_buckets", lambda: None)  # no limit on one key's requests
     run = cast.run()
-    at = filled(path, run_id=run.pk, interrupt_id=cast.ask(run).pk)
+    at = filled(path, run_id=run.pk, interrupt_id=cast.ask(run).pk, action_id=cast.act().pk)
     client = Client(raise_request_exception=False)
 
     @FEW
@@ -142,7 +142,7 @@ def test_any_form_gets_a_page(cast: Cast, path: str) -> None:
 def test_any_query_gets_an_answer(cast: Cast, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setattr(http, "_buckets", lambda: None)
     run = cast.run()
-    at = filled(path, run_id=run.pk, interrupt_id=cast.ask(run).pk)
+    at = filled(path, run_id=run.pk, interrupt_id=cast.ask(run).pk, action_id=cast.act().pk)
     client = browser(cast.ada)
     client.raise_request_exception = False
     posted = texts.map(lambda text: text.encode(errors="surrogatepass"))

@@ -9,13 +9,19 @@ from django.db import IntegrityError, connection
 from django.db.models import ProtectedError
 from psycopg import errors, sql
 
-from approvals.models import Decision, DisplayVersion, Interrupt, PolicyVersion, Showing
+from approvals.models import Account, Decision, DisplayVersion, Interrupt, PolicyVersion, Showing
+from approvals.models.observing import Observed, observe_run
+from approvals.rules.observing import Seen
 from audit.models import Event
 from audit.numbering import number_events
 from config.roles import OWNER, RUNTIME
 from identity.management.reporting import OPERATOR
 from identity.models import User
 from notices.models import Address, Browser, Due, Notice
+from placet.protocol.states import ActionState
+from runs.models import Action
+from runs.models.reporting import report
+from runs.rules.actions import Report
 from tests.approvals.api import AgentHTTP
 from tests.cast import Cast, question
 from tests.contract.guards import CHECKS, COLUMNS, TRIGGERS, UNIQUE
@@ -48,17 +54,46 @@ def ids(cast: Cast) -> Mapping[str, Any]:
     assert isinstance(cast.decide(decided, cast.rae), Interrupt)
     AgentHTTP(cast.key).post(f"/interrupts/{pending.pk}/cancel", Idempotency_Key="k")
     pending = cast.ask(run, question(call_id="call-3"))
+    action = act(cast)
+    stopped = cast.run(external_id="stopped")
+    stopped.cancel(by=cast.alice)
     number_events()
     tell(cast.rae, pending)
     return {
         "run": run.pk,
         "decided": decided.pk,
         "pending": pending.pk,
+        "acting": action.run_id,
+        "action": action.pk,
+        "known": known(cast).pk,
+        "stopped": stopped.pk,
         "tenant": cast.tenant.pk,
         "other_tenant": cast.other_tenant.pk,
         "agent": cast.agent.pk,
         "user": cast.rae.pk,
     }
+
+
+def act(cast: Cast) -> Action:
+    """An action under way in a run whose page was seen."""
+    action = cast.act()
+    seen = Seen(
+        fencing_token=action.fencing_token,
+        origin="https://bank.example",
+        snapshot_sha256="a" * 64,
+        observed_at=action.dispatched_at,
+    )
+    assert isinstance(observe_run(action.run, seen, agent=cast.agent), Observed)
+    Account.register(cast.alice, origin="https://bank.example", account="a", by=OPERATOR)
+    return action
+
+
+def known(cast: Cast) -> Action:
+    """An action that is known to have failed."""
+    action = cast.act()
+    told = Report(state=ActionState.FAILED, fencing_token=action.fencing_token)
+    assert isinstance(report(action, told, agent=cast.agent), Action)
+    return action
 
 
 def tell(user: User, interrupt: Interrupt) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from approvals.models import Interrupt
 from config import asgi
-from runs.models import Run
+from runs.models import Action, Run
 from runs.waiting.reader import Wait
 from tests.cast import Cast, question
 from tests.contract.routes import AGENTS, OUTSIDE_DJANGO, PAGES, PUBLIC, filled, mounted
@@ -29,18 +29,31 @@ class Scene:
     cast: Cast
     run: Run
     interrupt: Interrupt
+    action: Action
 
     def at(self, path: str) -> str:
-        return filled(path, run_id=self.run.pk, interrupt_id=self.interrupt.pk)
+        return filled(
+            path,
+            run_id=self.run.pk,
+            interrupt_id=self.interrupt.pk,
+            action_id=self.action.pk,
+        )
 
     def secrets(self) -> list[str]:
-        return [SECRET, self.run.pk, self.interrupt.pk, self.interrupt.asked_sha256, "alice"]
+        return [
+            SECRET,
+            self.run.pk,
+            self.interrupt.pk,
+            self.action.pk,
+            self.interrupt.asked_sha256,
+            "alice",
+        ]
 
 
 @pytest.fixture
 def scene(cast: Cast) -> Scene:
     run = cast.run(title=SECRET, external_id="order-1")
-    return Scene(cast, run, cast.ask(run, question(description=SECRET)))
+    return Scene(cast, run, cast.ask(run, question(description=SECRET)), cast.act())
 
 
 def send(client: Client, method: str, path: str, key: str | None = None) -> Any:

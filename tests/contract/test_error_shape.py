@@ -23,7 +23,7 @@ def send(path: str, method: str, key: str | None, body: bytes = b"", **headers: 
     names |= {"Authorization": f"Bearer {key}"} if key else {}
     return Client(raise_request_exception=False).generic(
         method,
-        filled(path, run_id=new_id("run"), interrupt_id=new_id("int")),
+        filled(path, run_id=new_id("run"), interrupt_id=new_id("int"), action_id=new_id("act")),
         body,
         content_type="application/json",
         headers=names,

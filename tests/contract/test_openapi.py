@@ -31,7 +31,7 @@ def test_every_call_answers_as_described(
     schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
     operation = schema[path.replace("<", "{").replace(">", "}")][method]
     run = cast.run()
-    real = {"run_id": run.pk, "interrupt_id": cast.ask(run).pk}
+    real = {"run_id": run.pk, "interrupt_id": cast.ask(run).pk, "action_id": cast.act().pk}
 
     @PLENTY
     @given(case=operation.as_strategy(generation_mode=mode), is_real=st.booleans())

@@ -22,7 +22,10 @@ def test_a_read_changes_nothing(cast: Cast, path: str) -> None:
     """H-24: whoever opens a link, a robot or a person with every right, decides nothing."""
     run = cast.run()
     at = filled(
-        path, run_id=run.pk, interrupt_id=cast.ask(run, question(sensitive=("/invoice",))).pk
+        path,
+        run_id=run.pk,
+        interrupt_id=cast.ask(run, question(sensitive=("/invoice",))).pk,
+        action_id=cast.act().pk,
     )
     browsers = [Client(), *(browser(getattr(cast, name)) for name in PEOPLE)]
     before = snapshot()

@@ -17,22 +17,41 @@ from tests.contract.test_default_deny import READERS, browser, send
 
 pytestmark = pytest.mark.django_db
 
+SEEN = (
+    b'{"fencing_token":1,"origin":"o","snapshot_sha256":"%s"' % (b"a" * 64)
+    + b',"observed_at":"2026-01-01T00:00:00Z"'
+)
 BODIES: dict[str, bytes] = {
     "interrupts": b'{"interrupts":[{"call_id":"c","tool":"t","args":{}}]}',
     "finish": b'{"outcome":"succeeded"}',
     "cancel": b"{}",
+    "lease": b'{"holder":"w","ttl_s":60}',
+    "renew": b'{"fencing_token":1}',
+    "release": b'{"fencing_token":1}',
+    "dispatch": b'{"interrupt_id":"int_x","args":{},"fencing_token":1}',
+    "result": b'{"fencing_token":1,"outcome":"failed"}',
+    "unknown": b'{"fencing_token":1}',
+    "reconcile": b'{"outcome":"still_unknown"}',
+    "/api/v1/runs/<run_id>/observations": SEEN + b"}",
+    "/api/v1/interrupts/<interrupt_id>/observations": SEEN + b',"handback":1}',
 }
 NAMED_CALLS = [(path, method) for path in AGENTS if "<" in path for method in AGENTS[path].split()]
 TOKEN = re.compile(rb'(name="csrfmiddlewaretoken" value=|X-CSRFToken&quot;: &quot;)"?[A-Za-z0-9]+')
 
 
-def ids(cast: Cast, run: str | None = None, interrupt: str | None = None) -> dict[str, str]:
-    return {"run_id": run or new_id("run"), "interrupt_id": interrupt or new_id("int")}
+def ids(
+    cast: Cast, run: str | None = None, interrupt: str | None = None, action: str | None = None
+) -> dict[str, str]:
+    return {
+        "run_id": run or new_id("run"),
+        "interrupt_id": interrupt or new_id("int"),
+        "action_id": action or new_id("act"),
+    }
 
 
 def foreign(cast: Cast) -> dict[str, str]:
     run = cast.run()
-    return ids(cast, run.pk, cast.ask(run).pk)
+    return ids(cast, run.pk, cast.ask(run).pk, cast.act().pk)
 
 
 @pytest.mark.parametrize(("path", "method"), NAMED_CALLS)
@@ -43,7 +62,8 @@ def test_the_api_answers_alike_for_foreign_missing_and_malformed_ids(
     neighbor = Agent.create(
         "neighbor", tenant=cast.tenant, any_owner=True, scopes=DEFAULT_SCOPES, by=OPERATOR
     )[1]
-    body = BODIES[path.rpartition("/")[2]] if method == "POST" else b""
+    name = path if path in BODIES else path.rpartition("/")[2]
+    body = BODIES[name] if method == "POST" else b""
 
     def answer(key: str, given: dict[str, str]) -> tuple[int, bytes, dict[str, str]]:
         response = Client().generic(
@@ -60,8 +80,8 @@ def test_the_api_answers_alike_for_foreign_missing_and_malformed_ids(
     assert missing[0] == 404
     assert answer(cast.other_key, foreign(cast)) == missing
     assert answer(neighbor, foreign(cast)) == missing
-    assert answer(cast.other_key, ids(cast, "run_1", "int_1")) == missing
-    assert answer(cast.other_key, ids(cast, "%00", "%F0%9F%98%80")) == missing
+    assert answer(cast.other_key, ids(cast, "run_1", "int_1", "act_1")) == missing
+    assert answer(cast.other_key, ids(cast, "%00", "%F0%9F%98%80", "%00")) == missing
 
 
 @pytest.mark.parametrize("kind", sorted(READERS))

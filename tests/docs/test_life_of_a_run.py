@@ -5,22 +5,23 @@ from itertools import product
 
 from placet.protocol.states import InterruptState, RunOutcome, RunState
 from runs.rules import transitions
-from runs.rules.transitions import RunFacts, WaitSummary
+from runs.rules.facts import ActionSummary, RunFacts, WaitSummary
+from runs.rules.transitions import Stopping
 from tests.docs.pages import blocks, names, rows, section, text_of
 
 Arrow = tuple[str, str]
 
 TEXT = text_of("docs/explanation/life-of-a-run.md")
 NEW = "(new)"
-OF_DISPATCH = {RunState.IN_FLIGHT, RunState.UNKNOWN}
-OF_HANDOFFS = {InterruptState.HANDED_BACK}
+OPEN = {"PENDING", "HANDED_BACK"}
 
 
 def test_the_arrows_of_runs_are_those_of_the_rules() -> None:
     there = {(NEW, "READY")}
-    for state in set(RunState) - OF_DISPATCH:
-        facts = RunFacts(state=state, revision=1, outcome=None, cancel_requested=False)
-        there |= {(state.value, to.value) for to in next_states(facts)}
+    for state, is_stopping in product(RunState, (False, True)):
+        facts = RunFacts(state=state, revision=1, outcome=None, cancel_requested=is_stopping)
+        if not is_stopping or state in (RunState.IN_FLIGHT, RunState.UNKNOWN):
+            there |= {(state.value, to.value) for to in next_states(facts)}
 
     assert told(section(TEXT, "## The run")) == there
 
@@ -29,10 +30,10 @@ def test_the_states_of_questions_are_those_of_the_protocol() -> None:
     arrows = told(section(TEXT, "## The question"))
 
     states = {state for arrow in arrows for state in arrow} - {NEW}
-    ends = {to for _, to in arrows} - {"PENDING"}
-    assert states == {state.value for state in set(InterruptState) - OF_HANDOFFS}
+    ends = {to for _, to in arrows} - OPEN
+    assert states == {state.value for state in InterruptState}
     assert ends == {state.value for state in InterruptState if not state.is_open}
-    assert {before for before, _ in arrows} == {NEW, "PENDING"}
+    assert {before for before, _ in arrows} == {NEW, *OPEN}
 
 
 def test_what_is_drawn_is_what_is_told() -> None:
@@ -43,10 +44,17 @@ def test_what_is_drawn_is_what_is_told() -> None:
 
 def next_states(facts: RunFacts) -> set[RunState]:
     """Where a run can go from here, by any command or by the end of its waits."""
-    found: list[object] = [transitions.cancel(facts)]
-    if transitions.may_ask(facts, expected_revision=None) is None:
+    found: list[object] = []
+    if transitions.cancel(facts) is Stopping.STOP:
+        found.append(RunState.CANCELLED)
+    found.append(transitions.after_dispatch(facts))
+    found += [
+        transitions.after_actions(facts, ActionSummary(in_flight=under_way, unknown=unknown))
+        for under_way, unknown in product((0, 1), (0, 1))
+    ]
+    if transitions.may_ask(facts, expected_revision=None, fencing_token=None) is None:
         found.append(transitions.after_asking(facts))
-    found += [transitions.finish(facts, outcome) for outcome in RunOutcome]
+    found += [transitions.finish(facts, outcome, fencing_token=None) for outcome in RunOutcome]
     found += [
         transitions.after_waiting(facts, WaitSummary(open=count, last_expired=is_expired))
         for count, is_expired in product((0, 1), (False, True))

@@ -8,7 +8,6 @@ import pytest
 from approvals.models import Interrupt
 from audit.chain import EMPTY_HEAD
 from audit.models import Event
-from identity.management.reporting import OPERATOR
 from placet.protocol.states import InterruptState, RunState
 from runs.ids import new_id
 from runs.models import Run
@@ -28,7 +27,7 @@ def test_a_deep_chain_of_children_is_cancelled_from_its_root(cast: Cast) -> None
     Run.objects.bulk_create(rows)
     question = cast.ask(rows[-1])
 
-    root.cancel(by=OPERATOR, reason="enough")
+    root.cancel(by=cast.ada, reason="enough")
 
     assert set(Run.objects.values_list("state", flat=True)) == {RunState.CANCELLED}
     assert Interrupt.objects.get(pk=question.pk).state == InterruptState.CANCELLED

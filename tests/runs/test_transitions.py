@@ -5,11 +5,13 @@ import pytest
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunOutcome, RunState
 from runs.rules import transitions
+from runs.rules.facts import ActionSummary, RunFacts, WaitSummary
 from runs.rules.refusal import Refusal
-from runs.rules.transitions import RunFacts, WaitSummary
+from runs.rules.transitions import Stopping
 
 NO = RefusalCode
 STATES = list(RunState)
+ACTING = (RunState.IN_FLIGHT, RunState.UNKNOWN)
 
 
 def facts(state: RunState, *, cancel_requested: bool = False) -> RunFacts:
@@ -34,26 +36,35 @@ def code(outcome: object) -> object:
     ],
 )
 def test_who_may_ask(state: RunState, expected: RefusalCode | None) -> None:
-    assert code(transitions.may_ask(facts(state), expected_revision=None)) is expected
+    assert (
+        code(transitions.may_ask(facts(state), expected_revision=None, fencing_token=None))
+        is expected
+    )
 
 
 def test_an_old_revision_is_stale_when_asking() -> None:
     ready = facts(RunState.READY)
 
-    assert transitions.may_ask(ready, expected_revision=7) is None
-    assert code(transitions.may_ask(ready, expected_revision=6)) is NO.STALE_REVISION
+    assert transitions.may_ask(ready, expected_revision=7, fencing_token=None) is None
+    assert (
+        code(transitions.may_ask(ready, expected_revision=6, fencing_token=None))
+        is NO.STALE_REVISION
+    )
 
 
 def test_how_the_run_stands_comes_before_a_stale_revision() -> None:
     done = facts(RunState.DONE)
 
-    assert code(transitions.may_ask(done, expected_revision=6)) is NO.RUN_CLOSED
+    assert code(transitions.may_ask(done, expected_revision=6, fencing_token=None)) is NO.RUN_CLOSED
 
 
 def test_a_stopping_run_takes_no_question() -> None:
     stopping = facts(RunState.UNKNOWN, cancel_requested=True)
 
-    assert code(transitions.may_ask(stopping, expected_revision=None)) is NO.CANCELLED
+    assert (
+        code(transitions.may_ask(stopping, expected_revision=None, fencing_token=None))
+        is NO.CANCELLED
+    )
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -95,26 +106,65 @@ def test_a_waiting_run_goes_on_when_nothing_is_open(
     ],
 )
 def test_finishing(state: RunState, expected: object) -> None:
-    assert code(transitions.finish(facts(state), RunOutcome.SUCCEEDED)) is expected
+    assert (
+        code(transitions.finish(facts(state), RunOutcome.SUCCEEDED, fencing_token=None)) is expected
+    )
 
 
 def test_finishing_again_with_another_outcome_is_refused() -> None:
     done = facts(RunState.DONE)
 
-    assert code(transitions.finish(done, RunOutcome.FAILED)) is NO.RUN_CLOSED
+    assert code(transitions.finish(done, RunOutcome.FAILED, fencing_token=None)) is NO.RUN_CLOSED
 
 
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        (RunState.READY, RunState.CANCELLED),
-        (RunState.WAIT_USER, RunState.CANCELLED),
-        (RunState.EXPIRED, RunState.CANCELLED),
-        (RunState.IN_FLIGHT, NO.WRONG_STATE),
-        (RunState.UNKNOWN, NO.WRONG_STATE),
+        (RunState.READY, Stopping.STOP),
+        (RunState.WAIT_USER, Stopping.STOP),
+        (RunState.EXPIRED, Stopping.STOP),
+        (RunState.IN_FLIGHT, Stopping.REQUEST),
+        (RunState.UNKNOWN, Stopping.REQUEST),
         (RunState.DONE, NO.RUN_CLOSED),
-        (RunState.CANCELLED, None),
+        (RunState.CANCELLED, Stopping.NOTHING),
     ],
 )
 def test_cancelling(state: RunState, expected: object) -> None:
     assert code(transitions.cancel(facts(state))) is expected
+
+
+@pytest.mark.parametrize("state", [RunState.IN_FLIGHT, RunState.UNKNOWN])
+def test_a_run_that_is_asked_to_stop_is_not_asked_again(state: RunState) -> None:
+    assert transitions.cancel(facts(state, cancel_requested=True)) is Stopping.NOTHING
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    ("in_flight", "unknown", "is_stopping", "then"),
+    [
+        (1, 0, False, {}),
+        (1, 1, True, {}),
+        (0, 1, False, {RunState.IN_FLIGHT: RunState.UNKNOWN}),
+        (0, 1, True, {RunState.IN_FLIGHT: RunState.UNKNOWN}),
+        (0, 0, False, dict.fromkeys(ACTING, RunState.READY)),
+        (0, 0, True, dict.fromkeys(ACTING, RunState.CANCELLED)),
+    ],
+)
+def test_a_run_goes_on_or_stops_when_its_actions_are_known(
+    state: RunState,
+    in_flight: int,
+    unknown: int,
+    is_stopping: bool,
+    then: dict[RunState, RunState],
+) -> None:
+    summary = ActionSummary(in_flight=in_flight, unknown=unknown)
+    stopping = facts(state, cancel_requested=is_stopping and state in ACTING)
+
+    assert transitions.after_actions(stopping, summary) is then.get(state)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_dispatch_makes_only_a_resting_run_act(state: RunState) -> None:
+    rests = state in (RunState.READY, RunState.EXPIRED)
+
+    assert transitions.after_dispatch(facts(state)) is (RunState.IN_FLIGHT if rests else None)

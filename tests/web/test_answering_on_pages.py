@@ -304,7 +304,7 @@ def test_a_cancelled_question_says_by_whom(cast: Cast) -> None:
     interrupt = cast.ask(cast.run())
     rae = browser(cast.rae)
     form = hidden(look(rae, interrupt))
-    interrupt.cancel(by=cast.agent.as_actor())
+    interrupt.cancel(agent=cast.agent)
 
     page = send(rae, interrupt, form, decision="approve")
 
@@ -410,7 +410,7 @@ def test_a_closed_run_takes_no_answer(cast: Cast) -> None:
     interrupt = cast.ask(run)
     rae = browser(cast.rae)
     form = hidden(look(rae, interrupt))
-    run.cancel(by=cast.alice.as_actor())
+    run.cancel(by=cast.alice)
 
     page = send(rae, interrupt, form, decision="approve")
 

@@ -208,7 +208,7 @@ def test_an_auditor_cancels_nothing(cast: Cast) -> None:
 
 def test_a_finished_run_is_not_cancelled_and_says_so(cast: Cast) -> None:
     run = cast.run()
-    run.finish("succeeded", by=cast.agent.as_actor())  # type: ignore[arg-type]
+    run.finish("succeeded", agent=cast.agent)  # type: ignore[arg-type]
 
     page = browser(cast.alice).post(f"/runs/{run.pk}/cancel/", {"reason": "late"})
 

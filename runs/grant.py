@@ -1,0 +1,57 @@
+"""The grant: a signed, short-lived permission that a tool can check by itself (contract §6).
+
+A compact JWS (RFC 7515) with EdDSA over Ed25519 (RFC 8037). It says what may be done: the digest
+of the approved content, by which agent, under which idempotency key, until when.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from jwt.algorithms import OKPAlgorithm
+
+from placet.protocol.reading import JSONValue
+
+TYPE = "placet-grant+jwt"
+ALGORITHM = "EdDSA"
+LEEWAY_S = 60
+"""How long a retired key stays published beyond the last grant, for clocks that differ."""
+
+
+def new_key() -> tuple[str, str]:
+    """A new key's id, made of its public half, and its private half in PEM."""
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return sha256(public).hexdigest()[:32], private.decode()
+
+
+def sign(claims: Mapping[str, JSONValue], *, kid: str, private: str) -> str:
+    """The signed grant."""
+    return jwt.encode(dict(claims), private, algorithm=ALGORITHM, headers={"typ": TYPE, "kid": kid})
+
+
+def key_set(keys: Sequence[tuple[str, str]]) -> dict[str, JSONValue]:
+    """The public halves as a JWK Set (RFC 7517 §5)."""
+    return {"keys": [_public(kid, private) for kid, private in keys]}
+
+
+def _public(kid: str, private: str) -> dict[str, JSONValue]:
+    key = load_pem_private_key(private.encode(), password=None)
+    assert isinstance(key, Ed25519PrivateKey)
+    members = OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    return {**members, "kid": kid, "use": "sig", "alg": ALGORITHM}
+
+
+def seconds(at: datetime) -> int:
+    """An instant as a NumericDate (RFC 7519 §2), whole seconds, cut."""
+    return int(at.timestamp())

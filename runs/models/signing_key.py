@@ -1,0 +1,73 @@
+"""The keys that sign grants: one in use, and those whose last grant has not run out yet."""
+
+from datetime import timedelta
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import IntegrityError, models, transaction
+
+from runs import grant, sealing
+from runs.clock import database_now
+
+PURPOSE = "grant-key"
+
+
+class SigningKey(models.Model):
+    """An Ed25519 key; its private half is sealed with the server's secret."""
+
+    kid = models.CharField(primary_key=True, max_length=64)
+    sealed = models.TextField()
+    created_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "runs_signing_key"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                models.Value(1),
+                condition=models.Q(retired_at__isnull=True),
+                name="one_signing_key_in_use",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.kid
+
+    @classmethod
+    def in_use(cls) -> "SigningKey":
+        """The key that signs now; the first is made here, and of two at once one wins."""
+        if key := cls.objects.filter(retired_at__isnull=True).first():
+            return key
+        try:
+            with transaction.atomic():
+                return cls._make()
+        except IntegrityError:
+            return cls.objects.get(retired_at__isnull=True)
+
+    @classmethod
+    def rotate(cls) -> "SigningKey":
+        """Sign with a new key from now on; the old one is published while its grants last."""
+        with transaction.atomic():
+            cls.objects.filter(retired_at__isnull=True).update(retired_at=database_now())
+            return cls._make()
+
+    @classmethod
+    def published(cls) -> "list[SigningKey]":
+        """The keys by which a grant that is still valid can be checked, the newest first."""
+        longest = timedelta(seconds=settings.PLACET_GRANT_TTL_S + grant.LEEWAY_S)
+        wanted = models.Q(retired_at__isnull=True) | models.Q(
+            retired_at__gt=database_now() - longest
+        )
+        return list(cls.objects.filter(wanted).order_by("-created_at"))
+
+    @classmethod
+    def _make(cls) -> "SigningKey":
+        kid, private = grant.new_key()
+        return cls.objects.create(
+            kid=kid, sealed=sealing.seal(private, PURPOSE), created_at=database_now()
+        )
+
+    @property
+    def private(self) -> str:
+        """The private half, in PEM."""
+        return sealing.unseal(self.sealed, PURPOSE)

@@ -1,0 +1,68 @@
+"""What becomes of a dispatched action: reports by its executor (contract §3), purely.
+
+A report counts only from whoever controls the run, about an action that is under way. Any other
+is refused and kept, for it may be the evidence by which an unknown outcome is cleared.
+"""
+
+from dataclasses import dataclass, replace
+
+from placet.protocol.reading import JSONValue
+from placet.protocol.refusals import RefusalCode
+from placet.protocol.states import ActionState
+from runs.rules.facts import RunFacts, ended
+from runs.rules.lease import lost
+from runs.rules.refusal import Refusal
+
+REPORTED = {
+    "succeeded": ActionState.SUCCEEDED,
+    "failed": ActionState.FAILED,
+    "not_executed": ActionState.NOT_EXECUTED,
+}
+"""The words of a result, and the states that they bring about."""
+
+ENDED = frozenset(
+    {ActionState.SUCCEEDED, ActionState.FAILED, ActionState.NOT_EXECUTED, ActionState.RESENT}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionFacts:
+    """What the rules need to know of an action, read under the lock of its run."""
+
+    id: str
+    state: ActionState
+    fencing_token: int
+    result: str | None
+
+    def current(self) -> dict[str, JSONValue]:
+        """How the action stands, for a refusal."""
+        return {"action": self.id, "action_state": self.state}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an executor says became of its action; `result` in canonical form."""
+
+    state: ActionState
+    fencing_token: int
+    result: str | None = None
+
+    def repeats(self, action: ActionFacts) -> bool:
+        """Whether exactly this was taken already."""
+        if self.fencing_token != action.fencing_token or self.state is not action.state:
+            return False
+        return self.state is ActionState.UNKNOWN or self.result == action.result
+
+
+def take_report(run: RunFacts, action: ActionFacts, report: Report) -> ActionState | Refusal | None:
+    """The action's next state, None where this was taken already, or why it does not count."""
+    if report.repeats(action):
+        return None
+    current = {**run.current(), **action.current()}
+    if action.state is ActionState.UNKNOWN:
+        return Refusal(code=RefusalCode.OUTCOME_UNKNOWN, current=current, is_kept=True)
+    if refusal := ended(run) or lost(run, report.fencing_token):
+        return replace(refusal, current=current, is_kept=True)
+    if action.state is not ActionState.IN_FLIGHT or report.fencing_token != action.fencing_token:
+        return Refusal(code=RefusalCode.WRONG_STATE, current=current)
+    return report.state
