@@ -87,12 +87,16 @@ def equal_first(waiting: "QuerySet[Interrupt]") -> "QuerySet[Interrupt]":
     """Of equal calls among these the most urgent: those of one digest, masked alike.
 
     The first part of the condition never holds: because of it PostgreSQL looks for equal calls
-    row by row, as far as a page needs, and not for those of all rows at once.
+    row by row, as far as a page needs, and not for those of all rows at once. `lte` repeats what
+    the other two say, so that an index finds the first of a flood without passing the others.
     """
     sooner = Q(expires_at__lt=OuterRef("expires_at"))
     tie = Q(expires_at=OuterRef("expires_at"), pk__lt=OuterRef("pk"))
     equal = waiting.filter(
-        sooner | tie, asked_sha256=OuterRef("asked_sha256"), sensitive=OuterRef("sensitive")
+        sooner | tie,
+        expires_at__lte=OuterRef("expires_at"),
+        asked_sha256=OuterRef("asked_sha256"),
+        sensitive=OuterRef("sensitive"),
     )
     return waiting.filter(Q(asked_sha256="") | ~Exists(equal))
 

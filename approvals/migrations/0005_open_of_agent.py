@@ -44,7 +44,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             "interrupt",
             models.Index(
-                fields=["tenant", "asked_sha256"], condition=OPEN, name="interrupt_open_content"
+                fields=["tenant", "asked_sha256", "expires_at", "id"],
+                condition=OPEN,
+                name="interrupt_open_content",
             ),
         ),
     ]

@@ -110,7 +110,7 @@ class Interrupt(Content):
                 name="interrupt_open_of_agent",
             ),
             models.Index(
-                fields=["tenant", "asked_sha256"],
+                fields=["tenant", "asked_sha256", "expires_at", "id"],
                 condition=models.Q(state__in=OPEN_STATES),
                 name="interrupt_open_content",
             ),
