@@ -16,6 +16,8 @@ from approvals.sentences import sentence
 from approvals.web.keyset import Cut
 from approvals.web.pages import page
 from approvals.web.panel import Panel, Way
+from approvals.web.spans import span
+from approvals.web.words import DECIDED, PLAIN
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import Fault, RefusalCode
 from placet.protocol.states import DecisionKind, InterruptState, RunState
@@ -85,19 +87,23 @@ def _samples() -> dict[str, Any]:
         "glances": _glances(),
         "cut": Cut(rows=[], previous="sample", next="sample"),
         "sent_at": NOON,
+        "soon": span(12 * 60),
+        "later": span(23 * 3600),
         "panel": Panel(
             code=stale,
             title=sentence(stale.sentence),
             at=NOON,
             by="tom",
             changes=differing,
-            faults=(Fault("/amount", "is not a number"),),
+            faults=(Fault("/amount", 'the value is not of type "number"'),),
             way=inbox,
         ),
         "lines": [
-            SampleLine(NOON, "clerk", "asked"),
-            SampleLine(NOON + timedelta(minutes=1), "tom", "saw the whole question"),
-            SampleLine(NOON + timedelta(minutes=2), "tom", "rejected it", visible("Not today")),
+            SampleLine(NOON, "clerk", str(PLAIN["interrupt.asked"])),
+            SampleLine(NOON + timedelta(minutes=1), "tom", str(PLAIN["interrupt.shown"])),
+            SampleLine(
+                NOON + timedelta(minutes=2), "tom", str(DECIDED["reject"]), visible("Not today")
+            ),
         ],
     }
 

@@ -37,7 +37,7 @@ PROPER = frozenset(
 )
 """Proper names and terms that Chinese writes as English does."""
 NAMES = re.compile(
-    r"""{\w+}|"[^"]*"|\w+/Shanghai|(?<![A-Za-z])(?:alice|rae|rob|bob|ada|otto|mallory|payer|acme
+    r"""{\w+}|"[^"]*"|\w+/Shanghai|(?<![A-Za-z])(?:alice|rae|rob|bob|ada|otto|mallory|nora|tom|clerk|payer|acme
     |finance|operator|pay_vendor|call-\d+|default|by-two|run_\w+|int_\w+|[0-9a-f]{4,64})(?![A-Za-z])
     """,
     re.VERBOSE,
