@@ -64,6 +64,7 @@ SHOWN = {
     "inbox-dark.png": ("inbox", Shot(DESK, "dark")),
     "statistics.png": ("statistics", Shot(DESK, "light")),
     "statistics-dark.png": ("statistics", Shot(DESK, "dark")),
+    "parts.png": ("parts", Shot(DESK, "light")),
     "hostile.png": ("hostile", Shot(DESK, "light")),
     "hostile-dark.png": ("hostile", Shot(DESK, "dark")),
 }

@@ -88,6 +88,7 @@ def scenes() -> dict[str, Scene]:
         "statistics": Scene(
             path="/statistics/?from=2026-06-08&to=2026-06-12", who="ada", is_in_chinese=True
         ),
+        "parts": Scene(path="/components/", is_in_chinese=True),
         "sign-in": Scene(path="/login/", who=""),
         "sign-out": Scene(path="/logout/"),
         "not-found": Scene(path="/nowhere/", is_in_chinese=True),

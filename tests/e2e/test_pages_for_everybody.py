@@ -71,6 +71,7 @@ def test_axe_finds_nothing(
         (page, "/nowhere/"),
         (page, "/audit/"),
         (page, "/logout/"),
+        (page, "/components/"),
         (admin, "/audit/"),
         (admin, f"/runs/{questions['plain'].run_id}/"),
     ]
@@ -103,6 +104,8 @@ def test_nothing_is_reached_only_by_scrolling_sideways(
         (page, "/runs/"),
         (page, f"/runs/{questions['plain'].run_id}/"),
         (page, "/audit/"),
+        (page, "/components/"),
+        (page, "/logout/"),
     ):
         window.goto(path)
         assert sideways(window) == 0, path
