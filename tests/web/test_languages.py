@@ -208,7 +208,7 @@ def _superseded(cast: Cast) -> Interrupt:
 def _cancelled(cast: Cast) -> Interrupt:
     run = cast.run()
     first = cast.ask(run)
-    run.cancel(by=cast.alice.as_actor(), reason="x")
+    run.cancel(by=cast.alice, reason="x")
     return first
 
 
@@ -328,7 +328,7 @@ def test_revealing_is_chinese(cast: Cast) -> None:
 
 def test_cancelling_a_run_is_refused_in_chinese(cast: Cast) -> None:
     run = cast.run()
-    run.finish("succeeded", by=cast.agent.as_actor())  # type: ignore[arg-type]
+    run.finish("succeeded", agent=cast.agent)  # type: ignore[arg-type]
 
     page = chinese(cast.alice).post(f"/runs/{run.pk}/cancel/")
 
