@@ -8,7 +8,7 @@ from config.env import ConfigError
 from identity.access import agent_by_name, tenant_by_slug, user_by_name
 from identity.management.reporting import OPERATOR
 from identity.models import Agent, AgentKey, Tenant, User
-from identity.roles import DEFAULT_SCOPES, Role
+from identity.roles import DEFAULT_SCOPES, Role, Scope
 from placet.protocol.reading import JSONValue
 
 TENANT = "demo"
@@ -37,6 +37,19 @@ PARTS = (
     Part("ada", Role.ADMIN, "sees all runs, keeps people and rules"),
     AUDITOR,
 )
+
+
+CHECKER = "checker"
+CHECKED = ("alice", "rae", "ada")
+
+
+def checking_key() -> str:
+    """A new key with every scope, for the agent that plays the checks."""
+    tenant = Tenant.objects.get(slug=TENANT)
+    agent = agent_by_name(tenant.pk, CHECKER)
+    if agent is not None:
+        return AgentKey.issue(agent, scopes=Scope)
+    return Agent.create(CHECKER, tenant=tenant, any_owner=True, scopes=Scope, by=OPERATOR)[1]
 
 
 def ensure_cast(credentials: Credentials) -> None:

@@ -74,6 +74,14 @@ class Site:
         """Start the server."""
         return self._manage("serve", "--port", str(self.port))
 
+    def serve_again(self, server: Child) -> Child:
+        """Kill the server without warning, start it again, and wait for it."""
+        server.process.kill()
+        server.process.wait()
+        again = self.serve()
+        self.wait_until_ready(again)
+        return again
+
     def work(self) -> Child:
         """Start the worker; after the first page, for which it is not needed."""
         return self._manage("worker")

@@ -10,14 +10,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
 from config.database import data_dir
-from config.demo.cast import PARTS, ensure_cast
+from config.demo.cast import CHECKED, PARTS, checking_key, ensure_cast
+from config.demo.checks import Checks
 from config.demo.children import Child, Children
 from config.demo.credentials import Credentials
 from config.demo.ending import Asked, Ending
+from config.demo.executor import Executor
+from config.demo.person import Person
 from config.demo.program import program
 from config.demo.site import Site, check_alive
 from config.env import ConfigError, Env
@@ -32,6 +35,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--no-agent", action="store_true", help="The site alone.")
+        parser.add_argument(
+            "--checks",
+            action="store_true",
+            help="Play the eight checks of a handover against the site, and end.",
+        )
         parser.add_argument(
             "--replan-after-s",
             type=float,
@@ -64,6 +72,9 @@ class Command(BaseCommand):
         ensure_cast(credentials)
         connection.close()
         site.wait_until_ready(server)
+        if options["checks"]:
+            self._check(site, server, credentials)
+            return
         parts = (server, site.work())
         self._tell(program(site.base_url, credentials, replan_after_s=options["replan_after_s"]))
         agent = None
@@ -74,6 +85,26 @@ class Command(BaseCommand):
                 replan_after_s=options["replan_after_s"],
             )
         self._watch(site, parts, agent)
+
+    def _check(self, site: Site, server: Child, credentials: Credentials) -> None:
+        """Say which checks hold; the command fails at the first that does not."""
+
+        def restart() -> None:
+            nonlocal server
+            server = site.serve_again(server)
+
+        alice, rae, ada = (
+            Person(site.address, name, credentials.passwords[name]) for name in CHECKED
+        )
+        checks = Checks(Executor(site.address, checking_key()), alice, rae, ada, restart)
+        for person in (alice, rae, ada):
+            person.sign_in()
+        connection.close()
+        try:
+            for line in checks.play():
+                self._tell(f"PASS {line}")
+        except AssertionError as error:
+            raise CommandError(f"FAIL {error}") from error
 
     def _watch(self, site: Site, parts: tuple[Child, ...], agent: Child | None) -> None:
         """Stay until asked to end, or until a part that serves has ended by itself."""
