@@ -29,7 +29,7 @@ class Checks:
     """Kills the server without warning and starts it again."""
 
     def play(self) -> Iterator[str]:
-        """Play them in order; a line for each that holds, AssertionError at the first that fails."""
+        """Play them in order: a line for each that holds, AssertionError at one that does not."""
         run = self._run()
         first = self._hand_over(run, "first")
         yield self._persisted_wait(run)
@@ -63,7 +63,7 @@ class Checks:
         return "page_unverified: blocked (another account was seen)"
 
     def _no_permission(self, run: str, first: str) -> str:
-        told = self.ada.answer(first, "reject", "not mine to say")
+        told = self.ada.post(first, self.alice.form_of(first), "reject", "not mine to say")
         assert (told.status, told.code) == (403, "not_permitted"), told
         assert self.executor.standing(run)[0] == "WAIT_USER"
         return "no_permission: blocked (not_permitted)"

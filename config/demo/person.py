@@ -20,10 +20,6 @@ class Told:
     code: str
 
 
-def _opener() -> OpenerDirector:
-    return build_opener(HTTPCookieProcessor(CookieJar()))
-
-
 @dataclass(slots=True)
 class Person:
     """One person at a site, with a session of their own."""
@@ -31,7 +27,11 @@ class Person:
     address: str
     name: str
     password: str
-    _opener: OpenerDirector = field(default_factory=_opener)
+    _cookies: CookieJar = field(default_factory=CookieJar)
+    _opener: OpenerDirector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._opener = build_opener(HTTPCookieProcessor(self._cookies))
 
     def sign_in(self) -> None:
         """Sign in as everybody does, through the page."""
@@ -45,7 +45,7 @@ class Person:
     def post(
         self, interrupt_id: str, form: dict[str, str], decision: str, reason: str = ""
     ) -> Told:
-        """Post an answer with these hidden fields, of this showing or of an earlier one."""
+        """Post an answer with these hidden fields, of this showing or of any other."""
         return self._post(
             f"/interrupts/{interrupt_id}/decide/",
             {**form, "decision": decision, "reason": reason},
@@ -65,6 +65,8 @@ class Person:
             return {name: unescape(text) for name, text in _HIDDEN.findall(page.read().decode())}
 
     def _post(self, path: str, form: dict[str, str]) -> Told:
+        tokens = {c.value or "" for c in self._cookies if c.name == "csrftoken"}
+        form = {**form, "csrfmiddlewaretoken": tokens.pop()}
         request = Request(self.address + path, urlencode(form).encode())
         request.add_header("Referer", self.address + path)
         try:

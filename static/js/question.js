@@ -312,7 +312,7 @@
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState !== "visible" || !("signedOut" in notice().dataset)) return;
     reread().then((isRead) => {
-      if (!isRead || notice().querySelector("[data-code=unauthenticated]") === null) return;
+      if (!isRead || notice().querySelector("[data-notice=unauthenticated]") === null) return;
       tellRecorded();
       notice().querySelector("a")?.remove();
       delete notice().dataset.signedOut;

@@ -317,7 +317,7 @@ def test_signing_in_again_elsewhere_lets_the_open_page_go_on(cast: Cast, sign_in
     page.context.clear_cookies()
     page.context.add_cookies(cookies)  # type: ignore[arg-type]
     page.get_by_role("button", name="Approve").click()
-    expect(page.locator('#notice [data-code="unauthenticated"]')).to_be_focused()
+    expect(page.locator('#notice [data-notice="unauthenticated"]')).to_be_focused()
 
     with page.context.expect_page() as opened:
         page.locator("#notice").get_by_role("link", name="Sign in").click()
