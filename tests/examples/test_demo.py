@@ -40,9 +40,9 @@ def demo(home: Path) -> Iterator[Callable[..., Program]]:
     """Starts the demo with that folder, at this port and with these variables."""
     started: list[Program] = []
 
-    def demo(port: int, **members: str) -> Program:
+    def demo(port: int, *words: str, **members: str) -> Program:
         env = surroundings(PLACET_DATA_DIR=str(home), **members)
-        started.append(Program("manage.py", "demo", "--port", str(port), env=env))
+        started.append(Program("manage.py", "demo", "--port", str(port), *words, env=env))
         return started[-1]
 
     yield demo
@@ -125,3 +125,21 @@ def test_a_port_that_is_taken_is_said(demo: Callable[..., Program], cluster: Clu
 
         assert refused.ended() == 1
     assert f"Port {port} is taken by another program." in refused.said
+
+
+def test_the_eight_checks_of_a_handover_hold(home: Path, demo: Callable[..., Program]) -> None:
+    checking = demo(free_port(), "--checks")
+
+    assert checking.ended() == 0, checking.said
+    passed = re.findall(r"^PASS (\w+):", checking.said, re.MULTILINE)
+    assert passed == [
+        "persisted_wait",
+        "wrong_owner",
+        "page_unverified",
+        "no_permission",
+        "stale_callback",
+        "expiry",
+        "cancelled",
+        "unknown",
+    ]
+    assert processes(home) == []
