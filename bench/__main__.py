@@ -13,7 +13,7 @@ import django
 
 from bench.server import database_running
 
-NAMES = ("flushes", "decision", "waiting", "inbox")
+NAMES = ("flushes", "decision", "waiting", "inbox", "pages")
 
 
 def main() -> None:

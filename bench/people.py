@@ -60,10 +60,12 @@ class People:
         assert not isinstance(begun, Refusal)
         return begun[0]
 
-    def ask(self, run: Run, call_id: str = "call-1") -> Interrupt:
+    def ask(
+        self, run: Run, call_id: str = "call-1", args: dict[str, JSONValue] = PAYMENT
+    ) -> Interrupt:
         """A payment, asked in this run."""
         question = NewQuestion(
-            call_id=call_id, kind=InterruptKind.APPROVAL, tool="pay_vendor", args=PAYMENT
+            call_id=call_id, kind=InterruptKind.APPROVAL, tool="pay_vendor", args=args
         )
         asked = ask(run.pk, [question], agent=self.agent)
         assert not isinstance(asked, Refusal), asked

@@ -374,7 +374,7 @@ def test_a_run_is_cancelled_in_place(cast: Cast, sign_in: SignIn) -> None:
 
 def test_pages_of_the_inbox_and_back_without_a_reload(cast: Cast, sign_in: SignIn) -> None:
     for number in range(25):
-        cast.ask(cast.run(), question(call_id=f"c{number}"))
+        cast.ask(cast.run(), question(call_id=f"c{number}", args={"n": number}))
     page = sign_in(cast.rae)
     page.evaluate("window.isSamePage = true")
 
