@@ -10,6 +10,7 @@ import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from statistics import median
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -33,6 +34,9 @@ TARGET = 2.0
 WARM_UP = 30
 """So many requests fill what a process keeps: templates, catalogs, connections."""
 
+Request = Callable[[], int]
+"""A request, which gives its status."""
+
 
 def inbox_data(request: HttpRequest) -> HttpResponse:
     """What the inbox reads and counts, its rows in the shape of the API."""
@@ -43,10 +47,11 @@ def inbox_data(request: HttpRequest) -> HttpResponse:
     rows = with_parts(equal_first(wanted)).select_related("run__owner", "agent")
     cut = by_deadline(rows, request.GET)
     facets = [*overview.facets(chosen), overview.dues(chosen)]
+    counts = {one.name: {each.value: each.count for each in one.choices} for one in facets}
     return JsonResponse(
         {
             "waiting": overview.total,
-            "facets": {one.name: {each.value: each.count for each in one.choices} for one in facets},
+            "facets": counts,
             "previous": cut.previous,
             "next": cut.next,
             "interrupts": [
@@ -128,16 +133,12 @@ def measure(_cluster: Cluster, *, is_quick: bool) -> None:
 
 
 def _compare(report: Report, client: Client, pair: Pair, times: int) -> None:
-    def page() -> HttpResponse:
-        return client.get(pair.page)
-
-    def packed() -> HttpResponse:
-        return client.get(pair.page, headers={"accept-encoding": "gzip"})
-
-    def data() -> HttpResponse:
-        return client.get(pair.data)
-
-    taken = _in_turns([page, packed, data], times)
+    requests: list[Request] = [
+        lambda: client.get(pair.page).status_code,
+        lambda: client.get(pair.page, headers={"accept-encoding": "gzip"}).status_code,
+        lambda: client.get(pair.data).status_code,
+    ]
+    taken = _in_turns(requests, times)
     page_ms, packed_ms, data_ms = (1000 * median(one) for one in taken)
     report.note(
         f"{pair.name}: {page_ms:.2f} ms a page ({packed_ms:.2f} ms packed for the wire),"
@@ -146,7 +147,7 @@ def _compare(report: Report, client: Client, pair: Pair, times: int) -> None:
     report.at_most(f"{pair.name}, page / JSON, medians of {times}", page_ms / data_ms, TARGET)
 
 
-def _in_turns(requests: list[Callable[[], HttpResponse]], times: int) -> list[list[float]]:
+def _in_turns(requests: list[Request], times: int) -> list[list[float]]:
     """The processor seconds of each request, made in turns."""
     taken: list[list[float]] = [[] for _ in requests]
     for number in range(WARM_UP + times):
@@ -154,9 +155,9 @@ def _in_turns(requests: list[Callable[[], HttpResponse]], times: int) -> list[li
             gc.collect()
         for request, mine in zip(requests, taken, strict=True):
             began = time.process_time()
-            answer = request()
+            status = request()
             took = time.process_time() - began
-            assert answer.status_code == 200, answer.status_code
+            assert status == HTTPStatus.OK, status
             if number >= WARM_UP:
                 mine.append(took)
     return taken

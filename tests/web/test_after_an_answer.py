@@ -105,7 +105,7 @@ def test_what_is_recorded_is_there_for_a_page_that_lost_the_reply(cast: Cast) ->
     mine, theirs, still, late = (cast.ask(cast.run()) for _ in range(4))
     cast.decide(mine, cast.rae)
     cast.decide(theirs, cast.rob, decision=DecisionKind.REJECT, reason="no")
-    late.cancel(by=cast.agent.as_actor())
+    late.cancel(agent=cast.agent)
 
     def told(interrupt: Interrupt) -> str:
         return recorded(look(browser(cast.rae), interrupt).content.decode())

@@ -434,7 +434,7 @@ def test_what_ended_is_told_with_who_and_how(transactional_db: None, cast: Cast)
     made = {name: cast.ask(run, question(call_id=name, args={"n": name})) for name in "abcdefg"}
     cast.decide(made["a"], cast.rob)
     cast.decide(made["b"], cast.rob, decision=DecisionKind.REJECT, reason="no")
-    made["c"].cancel(by=cast.agent.as_actor())
+    made["c"].cancel(agent=cast.agent)
     cast.ask(run, question(call_id="d", args={"n": "new"}))
     fall_due(made["e"].pk)
 
