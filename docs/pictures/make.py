@@ -196,9 +196,10 @@ class Studio:
         )
         try:
             page = context.new_page()
-            answer = page.goto(scene.path)
-            if scene.is_perhaps_no_page and answer and not answer.ok:
+            # A browser shows no page for an error without a body, so this is asked before.
+            if scene.is_perhaps_no_page and not context.request.get(scene.path).ok:
                 return b""
+            page.goto(scene.path)
             if scene.then is not None:
                 scene.then(page)
             if shot.is_whole:
