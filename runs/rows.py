@@ -44,11 +44,12 @@ def insert(rows: Sequence[Model]) -> None:
         row._state.adding, row._state.db = False, connection.alias
 
 
-def update(row: Model, *names: str) -> None:
-    """Write these fields of a row that is locked and hence exists."""
+def update(row: Model, *names: str, **held: int | str) -> None:
+    """Write these fields of a row that is locked and hence exists, and still holds these values."""
     sql, fields = _updated(type(row), names)
+    sql += "".join(f' AND "{column}" = %s' for column in held)
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*(_value(row, field) for field in fields), row.pk])
+        cursor.execute(sql, [*(_value(row, field) for field in fields), row.pk, *held.values()])
         assert cursor.rowcount == 1
 
 

@@ -60,13 +60,18 @@ def agent_runs(agents: set[int], ids: set[str]) -> dict[str, Run]:
     """The runs of these ids of these agents, settled, with their owners, by id."""
     rows = Run.objects.select_related("owner").filter(pk__in=filter(is_id, ids), agent__in=agents)
     found = {row.pk: row for row in rows}
-    due = Interrupt.objects.filter(
-        run_id__in=found, state__in=OPEN_STATES, expires_at__lte=database_now()
-    )
-    if late := set(due.values_list("run_id", flat=True)):
+    now = database_now()
+    due = Interrupt.objects.filter(run_id__in=found, state__in=OPEN_STATES, expires_at__lte=now)
+    lost = {row.pk for row in found.values() if is_over(row.lease_expires_at, now)}
+    if late := lost | set(due.values_list("run_id", flat=True)):
         settle_overdue(late)
         found |= {row.pk: row for row in rows.all()}
     return found
+
+
+def is_over(lease_expires_at: datetime | None, now: datetime) -> bool:
+    """Whether a lease is past its end; at its end it is."""
+    return lease_expires_at is not None and lease_expires_at <= now
 
 
 def _late(rows: Sequence[Interrupt], now: datetime) -> set[str]:
@@ -153,10 +158,13 @@ class RunReader:
     def ripe(self, waits: Sequence[Wait]) -> Sequence[bool]:
         """Which have passed their `after_seq`, or have something past its deadline."""
         ids = {wait.object_id for wait in waits}
-        seqs = dict(Run.objects.filter(pk__in=ids).values_list("pk", "seq"))
-        late = set(
+        now = database_now()
+        rows = Run.objects.filter(pk__in=ids).values_list("pk", "seq", "lease_expires_at")
+        seqs = {pk: seq for pk, seq, _ in rows}
+        late = {pk for pk, _, until in rows if is_over(until, now)}
+        late |= set(
             Interrupt.objects.filter(
-                Q(run_id__in=ids), state__in=OPEN_STATES, expires_at__lte=database_now()
+                Q(run_id__in=ids), state__in=OPEN_STATES, expires_at__lte=now
             ).values_list("run_id", flat=True)
         )
         return [

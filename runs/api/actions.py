@@ -14,6 +14,7 @@ from runs.api.bodies import ResultBody, UnknownBody
 from runs.api.http import Refused, Reply, answer, effect, key_of, not_found, require
 from runs.api.problem import PROBLEMS
 from runs.api.shapes import ActionOut, action_shape
+from runs.clock import database_now
 from runs.models import Action
 from runs.models.reporting import report
 from runs.rules.actions import REPORTED, Report
@@ -26,7 +27,10 @@ router = Router(tags=["actions"])
 def get_action(request: HttpRequest, action_id: str) -> HttpResponse:
     """One action, and what is known of it."""
     require(request, *Scope)
-    return answer(Reply(200, action_shape(_action(request, action_id))))
+    action = _action(request, action_id)
+    if action.is_out_of_control(database_now()) and action.run.settle():
+        action = _action(request, action_id)
+    return answer(Reply(200, action_shape(action)))
 
 
 @router.post("/actions/{action_id}/result", response={200: ActionOut, **PROBLEMS})

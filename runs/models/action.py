@@ -129,7 +129,15 @@ class Action(models.Model):
             state=ActionState(self.state),
             fencing_token=self.fencing_token,
             result=self.result,
+            is_reconciled=self.ended_at is not None and self.evidence is not None,
         )
+
+    def is_out_of_control(self, now: datetime) -> bool:
+        """Whether it is under way under a lease that has run out, which nobody has settled yet."""
+        if self.state != ActionState.IN_FLIGHT:
+            return False
+        until = self.run.lease_expires_at
+        return until is not None and until <= now
 
     @property
     def content(self) -> dict[str, JSONValue]:

@@ -48,6 +48,11 @@ class Turn:
     drafts: list[Draft] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
     is_changed: bool = False
+    fencing_token: int = field(init=False)
+    """The token that was found under the lock, and with which executors' were compared."""
+
+    def __post_init__(self) -> None:
+        self.fencing_token = self.run.fencing_token
 
     @classmethod
     def over(cls, run: "Run") -> "Turn":
@@ -173,6 +178,8 @@ class Turn:
     ) -> Refusal:
         """Record a refusal after what was due, close the turn, and give the refusal back."""
         self._write_events()
+        if refusal.code is RefusalCode.WRONG_STATE:
+            refusal = self._with_open_actions(refusal)
         if refusal.code in COUNTED_ONLY:
             self._save()
             return replace(refusal, is_recorded=True)
@@ -198,6 +205,15 @@ class Turn:
         self._take_head(head)
         self._save()
         return replace(refusal, is_recorded=True)
+
+    def _with_open_actions(self, refusal: Refusal) -> Refusal:
+        """Name what keeps the run from going on."""
+        names: list[JSONValue] = list(
+            self.run.actions.filter(ended_at=None).values_list("pk", flat=True).order_by("pk")
+        )
+        if not names:
+            return refusal
+        return replace(refusal, current={**refusal.current, "open_actions": names})
 
     def flush_refusals(self) -> None:
         """Record the counters of repeated refusals whose minute is over."""
@@ -235,7 +251,8 @@ class Turn:
         if not self.is_changed:
             return
         self.run.updated_at = self.now
-        update(self.run, *TURN_FIELDS)
+        update(self.run, *TURN_FIELDS, fencing_token=self.fencing_token)
+        self.fencing_token = self.run.fencing_token
         all_of_it = [tenant_key(self.run.tenant_id)] if self.touched else []
         ids = frozenset({self.run.pk, *self.touched, *all_of_it})
         transaction.on_commit(lambda: wake(ids))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
-from placet.protocol.states import ActionState
+from placet.protocol.states import ActionState, RunState
 from runs.rules.facts import RunFacts, ended
 from runs.rules.lease import lost
 from runs.rules.refusal import Refusal
@@ -33,6 +33,8 @@ class ActionFacts:
     state: ActionState
     fencing_token: int
     result: str | None
+    is_reconciled: bool = False
+    """Whether evidence, and not its executor, said what became of it."""
 
     def current(self) -> dict[str, JSONValue]:
         """How the action stands, for a refusal."""
@@ -48,8 +50,12 @@ class Report:
     result: str | None = None
 
     def repeats(self, action: ActionFacts) -> bool:
-        """Whether exactly this was taken already."""
-        if self.fencing_token != action.fencing_token or self.state is not action.state:
+        """Whether exactly this was taken already, as a report."""
+        if (
+            action.is_reconciled
+            or self.fencing_token != action.fencing_token
+            or self.state is not action.state
+        ):
             return False
         return self.state is ActionState.UNKNOWN or self.result == action.result
 
@@ -59,7 +65,7 @@ def take_report(run: RunFacts, action: ActionFacts, report: Report) -> ActionSta
     if report.repeats(action):
         return None
     current = {**run.current(), **action.current()}
-    if action.state is ActionState.UNKNOWN:
+    if ActionState.UNKNOWN is action.state or run.state is RunState.UNKNOWN:
         return Refusal(code=RefusalCode.OUTCOME_UNKNOWN, current=current, is_kept=True)
     if refusal := ended(run) or lost(run, report.fencing_token):
         return replace(refusal, current=current, is_kept=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from placet.protocol.refusals import Fault, RefusalCode
 from placet.protocol.states import ActionState
-from runs.rules.facts import RunFacts, closed
+from runs.rules.facts import RunFacts, closed, ended
 from runs.rules.refusal import Refusal
 
 
@@ -98,7 +98,7 @@ def _no_right(asked: Reconciling) -> Refusal | None:
 
 def _stopping(run: RunFacts, asked: Reconciling) -> Refusal | None:
     """A run that is asked to stop dispatches nothing more, but what happened is still found out."""
-    return closed(run) if asked.finding is Finding.RESEND else None
+    return closed(run) if asked.finding is Finding.RESEND else ended(run)
 
 
 def _wrong_state(run: RunFacts, state: ActionState) -> Refusal | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunState
-from runs.rules.facts import RunFacts, closed, ended, unknown
+from runs.rules.facts import RunFacts, ended, unknown
 from runs.rules.refusal import Refusal
 
 
@@ -24,7 +24,7 @@ class NewLease:
 
 def may_take(facts: RunFacts) -> Refusal | None:
     """Why nobody can take this run now, or None."""
-    return closed(facts) or unknown(facts) or _held(facts)
+    return ended(facts) or unknown(facts) or _held(facts)
 
 
 def may_hold(facts: RunFacts, token: int) -> Refusal | None:

@@ -14,6 +14,7 @@ from runs.rules.facts import (
     RunFacts,
     WaitSummary,
     closed,
+    ended,
     unknown,
 )
 from runs.rules.lease import fenced
@@ -53,7 +54,7 @@ def finish(
     """DONE, or None where the run is DONE with this outcome already, or why not."""
     if facts.state is RunState.DONE and facts.outcome is outcome:
         return None
-    if refusal := closed(facts) or unknown(facts) or fenced(facts, fencing_token):
+    if refusal := ended(facts) or unknown(facts) or fenced(facts, fencing_token):
         return refusal
     if facts.state not in RESTING:
         return Refusal(code=RefusalCode.WRONG_STATE, current=facts.current())

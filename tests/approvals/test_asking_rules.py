@@ -6,7 +6,7 @@ import pytest
 
 from approvals.rules.asking import Asking, LastAttempt, asking, expires_in_s, offered_decisions
 from approvals.rules.policy import DEFAULT_RULE, Rule
-from placet.protocol.states import DecisionKind, InterruptKind, InterruptState
+from placet.protocol.states import ActionState, DecisionKind, InterruptKind, InterruptState
 
 NOW = datetime(2031, 5, 4, 12, 0, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)
@@ -38,6 +38,52 @@ def test_every_cell_of_asking_again(
 
     assert asking(last, is_same=True, now=NOW) is same
     assert asking(last, is_same=False, now=NOW) is different
+
+
+USED = [
+    (ActionState.IN_FLIGHT, Asking.RETURN, Asking.RETURN, Asking.ASK),
+    (ActionState.UNKNOWN, Asking.RETURN, Asking.RETURN, Asking.ASK),
+    (ActionState.SUCCEEDED, Asking.RETURN, Asking.RETURN, Asking.ASK),
+    (ActionState.FAILED, Asking.RETURN, Asking.ASK, Asking.ASK),
+    (ActionState.NOT_EXECUTED, Asking.RETURN, Asking.ASK, Asking.ASK),
+]
+"""Of an approval that was used: the same, the same as a retry, another (which IN_FLIGHT and
+UNKNOWN then refuse as the state of the run, see `test_transitions`)."""
+
+
+@pytest.mark.parametrize("valid_until", [NOW, LATER])
+@pytest.mark.parametrize(("action", "same", "retried", "different"), USED)
+def test_every_cell_of_asking_again_for_what_was_dispatched(
+    action: ActionState,
+    same: Asking,
+    retried: Asking,
+    different: Asking,
+    valid_until: datetime,
+) -> None:
+    """H-14: what may have happened is never asked as new; how long its approval held is past."""
+    last = LastAttempt(
+        state=InterruptState.DECIDED,
+        decision=DecisionKind.APPROVE,
+        valid_until=valid_until,
+        action=action,
+    )
+
+    assert asking(last, is_same=True, now=NOW) is same
+    assert asking(last, is_same=True, now=NOW, is_retry=True) is retried
+    assert asking(last, is_same=False, now=NOW) is different
+
+
+@pytest.mark.parametrize(("state", "decision", "valid_until", "same", "_different"), CELLS)
+def test_a_retry_whose_question_was_asked_already_is_as_any_other(
+    state: InterruptState,
+    decision: DecisionKind | None,
+    valid_until: datetime | None,
+    same: Asking,
+    _different: Asking,
+) -> None:
+    last = LastAttempt(state=state, decision=decision, valid_until=valid_until)
+
+    assert asking(last, is_same=True, now=NOW, is_retry=True) is same
 
 
 def test_a_new_call_id_is_asked() -> None:
