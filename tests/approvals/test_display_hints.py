@@ -115,6 +115,6 @@ def test_altered_hints_are_found_by_the_verifier(cast: Cast) -> None:
     call_command("audit_verify", "--tenant", "acme", stdout=StringIO())
     digest = saved.content_digest()
 
-    saved.hints_text = "[]"
+    saved.text = "[]"
 
     assert saved.content_digest() != digest

@@ -106,9 +106,7 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "UPDATE approvals_decision SET valid_until = now() + interval '1 year'",
     ),
     "approvals_displayversion_no_delete": ("DELETE FROM approvals_displayversion",),
-    "approvals_displayversion_no_update": (
-        "UPDATE approvals_displayversion SET hints_text = '[]'",
-    ),
+    "approvals_displayversion_no_update": ("UPDATE approvals_displayversion SET text = '[]'",),
     "approvals_interrupt_content": (
         "UPDATE approvals_interrupt SET asked = '{{}}' WHERE id = {pending}",
         "UPDATE approvals_interrupt SET asked_sha256 = 'x' WHERE id = {pending}",
@@ -128,7 +126,7 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "UPDATE approvals_observation SET matched = true, handback = 1, interrupt_id = {pending}",
     ),
     "approvals_policyversion_no_delete": ("DELETE FROM approvals_policyversion",),
-    "approvals_policyversion_no_update": ("UPDATE approvals_policyversion SET rules_text = '[]'",),
+    "approvals_policyversion_no_update": ("UPDATE approvals_policyversion SET text = '[]'",),
     "audit_event_never_emptied": ("TRUNCATE audit_event",),
     "audit_event_only_grows": (
         "UPDATE audit_event SET type = 'x'",

@@ -1,42 +1,8 @@
-from argparse import ArgumentParser
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
-
-from django.core.management.base import CommandError
-
+from approvals.management.saving import SavingCommand
 from approvals.models import PolicyVersion
-from identity.management.reporting import OPERATOR, ReportingCommand
-from placet.protocol.reading import InvalidJSON, read_json
-from placet.protocol.refusals import Fault
 
 
-class Command(ReportingCommand):
+class Command(SavingCommand):
     help = "Save the next version of a tenant's policy from a file with a JSON array of rules."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument("--tenant", required=True)
-        parser.add_argument("file", type=Path)
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        tenant = self.tenant(options["tenant"])
-        try:
-            document = read_json(options["file"].read_bytes())
-        except OSError as error:
-            raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from None
-        except InvalidJSON as error:
-            raise CommandError(_lines(error.faults)) from None
-        saved = PolicyVersion.set(tenant, document, by=OPERATOR)
-        if isinstance(saved, tuple):
-            raise CommandError(_lines(saved))
-        self.report(
-            options,
-            f"Saved version {saved.version} of the policy of {tenant.slug}.",
-            tenant=tenant.slug,
-            version=saved.version,
-        )
-
-
-def _lines(faults: Iterable[Fault]) -> str:
-    return "\n".join(f"{fault.pointer or '(the whole)'}: {fault.message}" for fault in faults)
+    model = PolicyVersion
+    what = "policy"
