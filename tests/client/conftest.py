@@ -8,6 +8,8 @@ import placet
 from identity.management.reporting import OPERATOR
 from identity.models import Agent
 from identity.roles import Scope
+from placet import jwks
+from placet.jwks import Fetched
 from tests.cast import Cast, make_cast
 from tests.client.site import People, Site
 
@@ -47,6 +49,12 @@ def key(cast: Cast) -> str:
 def client(served: Site, key: str) -> Iterator[placet.Client]:
     with placet.Client(served.url, key) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def fresh_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test see the keys of another's server."""
+    monkeypatch.setattr(jwks, "_FETCHED", Fetched(jwks._fetch))
 
 
 @pytest.fixture

@@ -67,7 +67,9 @@ def test_trouble_is_waited_out_with_the_same_request(trouble: Answer | Lost) -> 
     assert call(world) is OK
     assert len({request.idempotency_key for request in world.sent}) == 1
     assert len(world.sent) == 4
-    assert all(low <= pause <= 2 * low for low, pause in zip((0.1, 0.2, 0.4), world.pauses))
+    assert all(
+        low <= pause <= 2 * low for low, pause in zip((0.1, 0.2, 0.4), world.pauses, strict=True)
+    )
 
 
 def test_the_server_is_left_alone_as_long_as_it_asks() -> None:

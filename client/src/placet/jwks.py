@@ -1,6 +1,7 @@
 """The public keys by which grants are checked: given, or fetched and kept for a while."""
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ FRESH_S = 60.0
 """How long a fetched set is used; so long a key that was rotated out is still taken."""
 
 AGAIN_S = 5.0
-"""How long a set is used before an unknown key id makes it be fetched again."""
+"""How often unknown key ids, which anybody can send, make a set be fetched before its time."""
 
 TIMEOUT_S = 5.0
 MOST_BYTES = 64 * 1024
@@ -28,11 +29,10 @@ def find_key(jwks: KeySet | str, kid: str) -> Mapping[str, Any]:
     """
     if not isinstance(jwks, str):
         return _find(jwks, kid)
-    fetched = _FETCHED.get(jwks, fresh_s=FRESH_S)
     try:
-        return _find(fetched, kid)
+        return _find(_FETCHED.get(jwks), kid)
     except InvalidGrant:  # signed with a key that is newer than the set, perhaps
-        return _find(_FETCHED.get(jwks, fresh_s=AGAIN_S), kid)
+        return _find(_FETCHED.get(jwks, is_too_old=True), kid)
 
 
 def _find(jwks: KeySet, kid: str) -> Mapping[str, Any]:
@@ -57,14 +57,19 @@ class Fetched:
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[float, KeySet]] = {}
+        self._early: dict[str, float] = {}
 
-    def get(self, url: str, *, fresh_s: float) -> KeySet:
-        """The set, at most so old; raises KeysUnavailable."""
+    def get(self, url: str, *, is_too_old: bool = False) -> KeySet:
+        """The set; fetched anew where it `is_too_old`, but not often. Raises KeysUnavailable."""
         with self._lock:
-            at, keys = self._kept.get(url, (float("-inf"), {}))
-            if self._clock() - at >= fresh_s:
-                at, keys = self._clock(), self._fetch(url)
-                self._kept[url] = (at, keys)
+            now = self._clock()
+            at, keys = self._kept.get(url, (-math.inf, {}))
+            is_early = is_too_old and now - self._early.get(url, -math.inf) >= AGAIN_S
+            if is_early:
+                self._early[url] = now
+            if is_early or now - at >= FRESH_S:
+                keys = self._fetch(url)
+                self._kept[url] = (now, keys)
             return keys
 
 

@@ -77,8 +77,9 @@ def check_signature(
 def _keys(secrets: str | Sequence[str]) -> Iterator[bytes]:
     given = [secrets] if isinstance(secrets, str) else list(secrets)
     for secret in given:
+        text = secret.removeprefix(PREFIX)
         try:
-            key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+            key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         except (ValueError, binascii.Error):
             key = b""
         if not key:
