@@ -13,12 +13,13 @@ from approvals.models import Approval, Decision, Interrupt
 from approvals.models.grants import decidable_by, may_decide
 from approvals.models.interrupt import OPEN_STATES
 from approvals.rules.answering import Right
-from approvals.rules.people import Stakes
+from approvals.rules.people import Stakes, is_admitted
 from identity.access import people
 from identity.models import Agent, Group, User
 from identity.roles import Role
+from placet.protocol.states import ActionState
 from runs.ids import is_id
-from runs.models import Run
+from runs.models import Action, Run
 from runs.rows import found
 
 SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
@@ -133,6 +134,56 @@ def visible_run(user: User, run_id: str) -> Run | None:
     if not is_id(run_id):
         return None
     return visible_runs(user).select_related("owner", "agent").filter(pk=run_id).first()
+
+
+def visible_actions(user: User) -> "QuerySet[Action]":
+    """Every action that this person may look at: those that came of questions they may see."""
+    mine = Action.objects.filter(tenant_id=user.tenant_id)
+    if user.role in SEE_ALL:
+        return mine
+    seen = visible_interrupts(user).filter(pk=OuterRef("interrupt_id"))
+    return mine.filter(Q(run__owner=user) | Q(Exists(seen)))
+
+
+def visible_action(user: User, action_id: str) -> Action | None:
+    """The action of this id, where this person may look at it."""
+    if not is_id(action_id):
+        return None
+    return visible_actions(user).filter(pk=action_id).first()
+
+
+def reconcilable_actions(user: User) -> "QuerySet[Action]":
+    """The actions of unknown outcome about which this person may say what became of them."""
+    unknown = Action.objects.filter(tenant_id=user.tenant_id, state=ActionState.UNKNOWN)
+    if user.role == Role.AUDITOR:
+        return unknown.none()
+    if user.role == Role.ADMIN:
+        return unknown
+    asked = Interrupt.objects.filter(pk=OuterRef("interrupt_id"))
+    return unknown.filter(Q(run__owner=user) | Q(Exists(decidable_by(asked, user.pk))))
+
+
+def unknown_outcomes(user: User) -> "QuerySet[Action]":
+    """The unknown outcomes that are this person's to look into; an auditor reads them all."""
+    if user.role == Role.AUDITOR:
+        return Action.objects.filter(tenant_id=user.tenant_id, state=ActionState.UNKNOWN)
+    return reconcilable_actions(user)
+
+
+def may_reconcile(user: User, interrupt: Interrupt) -> bool:
+    """Whether this person may say what became of the action that came of this question."""
+    if user.role == Role.AUDITOR:
+        return False
+    is_theirs = user.role == Role.ADMIN or interrupt.run.owner_id == user.pk
+    return is_theirs or may_approve(user, interrupt)
+
+
+def may_approve(user: User, interrupt: Interrupt) -> bool:
+    """Whether this person's approval could count for this question, were it asked now."""
+    right, rule = right_to_answer(user, interrupt), interrupt.rule
+    return right.has_permission and is_admitted(
+        rule.clauses, right.person, stakes=right.stakes, owner_counts=rule.owner_counts
+    )
 
 
 def right_to_answer(user: User, interrupt: Interrupt) -> Right:

@@ -11,7 +11,14 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from identity.roles import Role
-from placet.protocol.states import DecisionKind, InterruptState, RunOutcome, RunState
+from placet.protocol.states import (
+    ActionState,
+    DecisionKind,
+    InterruptState,
+    RunOutcome,
+    RunState,
+)
+from runs.rules.evidence import EvidenceKind, Finding
 
 Words = Mapping[str, Promise]
 
@@ -44,6 +51,32 @@ OUTCOMES: Final[Words] = {
     RunOutcome.FAILED: pgettext_lazy("outcome of a run", "Failed"),
     RunOutcome.REJECTED: pgettext_lazy("outcome of a run", "Rejected"),
 }
+ACTION_STATES: Final[Words] = {
+    ActionState.IN_FLIGHT: pgettext_lazy("state of an action", "Under way"),
+    ActionState.SUCCEEDED: pgettext_lazy("state of an action", "Carried out"),
+    ActionState.FAILED: pgettext_lazy("state of an action", "Failed"),
+    ActionState.NOT_EXECUTED: pgettext_lazy("state of an action", "Not carried out"),
+    ActionState.UNKNOWN: pgettext_lazy("state of an action", "Outcome unknown"),
+    ActionState.RESENT: pgettext_lazy("state of an action", "Sent again"),
+}
+REPORTS: Final[Words] = {
+    "succeeded": pgettext_lazy("report", "It was carried out"),
+    "failed": pgettext_lazy("report", "It failed"),
+    "not_executed": pgettext_lazy("report", "It was not carried out"),
+    "unknown": pgettext_lazy("report", "Its outcome is not known"),
+}
+FINDINGS: Final[Words] = {
+    Finding.EXECUTED: pgettext_lazy("finding", "It was carried out"),
+    Finding.NOT_EXECUTED: pgettext_lazy("finding", "It was not carried out"),
+    Finding.STILL_UNKNOWN: pgettext_lazy("finding", "It is still not known"),
+    Finding.RESEND: pgettext_lazy("finding", "It is sent again under the same key"),
+}
+EVIDENCE: Final[Words] = {
+    EvidenceKind.TARGET_OBJECT: pgettext_lazy("evidence", "What is there at the target"),
+    EvidenceKind.IDEMPOTENCY_LOOKUP: pgettext_lazy("evidence", "A lookup by the idempotency key"),
+    EvidenceKind.STATUS_RECORD: pgettext_lazy("evidence", "A status or a log of the target"),
+    EvidenceKind.HUMAN_STATEMENT: pgettext_lazy("evidence", "A person's own statement"),
+}
 ROLES: Final[Words] = {
     Role.MEMBER: pgettext_lazy("role", "Member"),
     Role.REVIEWER: pgettext_lazy("role", "Reviewer"),
@@ -61,12 +94,18 @@ EVENTS: Final[Words] = {
     "interrupt.handed_back": _("Handed back"),
     "interrupt.reopened": _("Question opened again"),
     "run.state_changed": _("Run moved on"),
+    "run.cancel_requested": _("Stop asked for"),
+    "action.dispatched": _("Action dispatched"),
+    "action.known": _("Outcome reported"),
+    "action.unknown": _("Outcome not known"),
+    "action.reconciled": _("Outcome looked into"),
     "command.refused": _("Refusal"),
     "tenant.created": _("Tenant made"),
     "user.created": _("Account made"),
     "user.deactivated": _("Account deactivated"),
     "agent.created": _("Agent made"),
     "agent.deactivated": _("Agent deactivated"),
+    "account.registered": _("Account at a site registered"),
     "policy.saved": _("Policy saved"),
     "display.saved": _("Display hints saved"),
 }

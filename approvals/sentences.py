@@ -72,6 +72,19 @@ ANSWERS: Final = (
 )
 """What can be wrong with an answer."""
 
+EVIDENCE: Final = (
+    _("Only a person can say or order this."),
+    _("Only who may approve the question can have it sent again."),
+    _("Its grant has not run out: it could still be carried out."),
+    _("No rule says that the target does this only once under one idempotency key."),
+    _("Say what shows it."),
+    _("That no object was found does not show that nothing was done."),
+    _("Name the record, object or statement."),
+    _("Say what became of it."),
+    _("This is no kind of evidence."),
+)
+"""What can be wrong with what somebody says became of an action."""
+
 JSON: Final = (
     _("The text starts with a byte order mark: leave it out."),
     _("The text is not UTF-8: byte %(place)s cannot be read."),

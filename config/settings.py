@@ -105,6 +105,7 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
+                "approvals.web.unknown.unknown_count",
             ],
         },
     }

@@ -55,3 +55,8 @@ def _public(kid: str, private: str) -> dict[str, JSONValue]:
 def seconds(at: datetime) -> int:
     """An instant as a NumericDate (RFC 7519 §2), whole seconds, cut."""
     return int(at.timestamp())
+
+
+def key_id(token: str) -> str:
+    """The id of the key that signed a grant, read and not verified."""
+    return str(jwt.get_unverified_header(token)["kid"])

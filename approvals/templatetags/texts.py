@@ -69,6 +69,30 @@ def outcome(name: str) -> str:
 
 
 @register.filter
+def action_state(state: str) -> str:
+    """What is known of an action, in words."""
+    return names.named(names.ACTION_STATES, state)
+
+
+@register.filter
+def report(name: str) -> str:
+    """What an executor said became of its action, in words."""
+    return names.named(names.REPORTS, name)
+
+
+@register.filter
+def finding(name: str) -> str:
+    """What somebody found out about an action, in words."""
+    return names.named(names.FINDINGS, name)
+
+
+@register.filter
+def evidence(kind: str) -> str:
+    """What a finding rests on, in words."""
+    return names.named(names.EVIDENCE, kind)
+
+
+@register.filter
 def role(name: str) -> str:
     """A person's role in words."""
     return names.named(names.ROLES, name)

@@ -15,6 +15,8 @@ KINDS: Final[Mapping[str, Promise]] = {
     "interrupt.decided": _("Decisions"),
     "command.refused": _("Refusals"),
     "interrupt.asked": _("Questions"),
+    "action.dispatched": _("Actions"),
+    "action.unknown": _("Unknown outcomes"),
 }
 
 

@@ -13,11 +13,15 @@ from approvals.web.words import Line, line
 from audit.reading import RecordedEvent, showings
 from placet.protocol.reading import JSONValue
 
-EXPLAINED = frozenset(
-    {"interrupt.asked", "interrupt.decided", "interrupt.partly_approved", "command.refused"}
-)
+OF_ACTIONS = frozenset({"action.dispatched", "action.known", "action.unknown", "action.reconciled"})
+EXPLAINED = OF_ACTIONS | {
+    "interrupt.asked",
+    "interrupt.decided",
+    "interrupt.partly_approved",
+    "command.refused",
+}
 
-
+NOT_OF_PEOPLE = OF_ACTIONS | {"interrupt.asked"}
 TOLD = frozenset({"interrupt.asked", "interrupt.decided"})
 
 
@@ -30,6 +34,11 @@ class AuditRow:
     glance: Glance | None
     approved: Glance | None
     shown: Sequence[RecordedEvent]
+
+    @property
+    def tells_showings(self) -> bool:
+        """Whether it matters to the event who had seen the question before."""
+        return self.line.event.type not in NOT_OF_PEOPLE
 
 
 def audit_rows(tenant_id: int, events: Sequence[RecordedEvent]) -> list[AuditRow]:
@@ -63,7 +72,8 @@ def audit_rows(tenant_id: int, events: Sequence[RecordedEvent]) -> list[AuditRow
 def _approved(event: RecordedEvent, interrupt: Interrupt, hints: Sequence[Hint]) -> Glance | None:
     """The other arguments that an edit approved."""
     decision = getattr(interrupt, "decision", None)
-    if event.type != "interrupt.decided" or decision is None or decision.kind != "edit":
+    is_told = event.type == "interrupt.decided" or event.type in OF_ACTIONS
+    if not is_told or decision is None or decision.kind != "edit":
         return None
     hint = hint_for(hints, interrupt.tool)
     return glance_at(decision.approved_asked, interrupt.sensitive, hint, is_short_whole=True)

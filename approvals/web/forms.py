@@ -6,6 +6,7 @@ from django.http import QueryDict
 
 from approvals.models.content import schema_value
 from approvals.models.interrupt import Interrupt
+from approvals.models.reconciling import Found
 from approvals.rules.answering import Answer
 from approvals.rules.editing import typed_response
 from approvals.rules.questions import text_refusal
@@ -16,11 +17,13 @@ from placet.protocol.pointers import pointer
 from placet.protocol.reading import InvalidJSON, JSONValue, read_json
 from placet.protocol.refusals import Fault, RefusalCode
 from placet.protocol.states import DecisionKind
+from runs.rules.evidence import Evidence, EvidenceKind, Finding
 from runs.rules.refusal import Refusal, invalid
 
 REVISION = re.compile(r"[0-9]{1,9}")
 DIGEST = re.compile(r"[!-~]{1,64}")
 WITH_ARGS = frozenset({DecisionKind.APPROVE, DecisionKind.EDIT})
+WITHOUT_EVIDENCE = frozenset({Finding.STILL_UNKNOWN, Finding.RESEND})
 
 
 class _Wrong(Exception):
@@ -54,6 +57,29 @@ def read_reason(post: QueryDict) -> str | Refusal:
     """The reason given, "" where there is none."""
     try:
         return read_text(post, "reason")
+    except _Wrong as wrong:
+        return wrong.refusal
+
+
+def read_found(post: QueryDict) -> Found | Refusal:
+    """What a person says became of an action, and what it rests on.
+
+    Words without a kind are their own statement where no evidence is asked for, else nothing.
+    """
+    try:
+        name = post.get("outcome", "")
+        if name not in list(Finding):
+            raise _Wrong(invalid("/outcome", "Say what became of it."))
+        finding = Finding(name)
+        reference, told = read_text(post, "reference"), read_text(post, "note")
+        kind = post.get("kind", "")
+        if not kind and finding in WITHOUT_EVIDENCE and (reference or told):
+            kind = EvidenceKind.HUMAN_STATEMENT.value
+        if not kind:
+            return Found(finding)
+        if kind not in list(EvidenceKind):
+            raise _Wrong(invalid("/kind", "This is no kind of evidence."))
+        return Found(finding, Evidence(EvidenceKind(kind), reference, told))
     except _Wrong as wrong:
         return wrong.refusal
 

@@ -10,7 +10,9 @@ from approvals.rules.answering import Right
 from approvals.rules.presentation import Change, Notice, Tree, notice, pretty, tree
 from approvals.rules.visible import Segment, visible_json
 from approvals.sentences import sentence
+from approvals.web.actions import same_content
 from approvals.web.edit_form import EditForm
+from approvals.web.handoff import Handoff
 from approvals.web.offer import Offer, offer
 from approvals.web.panel import Panel, Way, content_changes, decided_changes, panel, way_on
 from approvals.web.queue import Queue, queue_after
@@ -22,11 +24,13 @@ from approvals.web.words import Line, lines
 from audit.reading import run_events
 from identity.models import User
 from placet.protocol.reading import JSONValue
-from placet.protocol.states import InterruptState
+from placet.protocol.states import ActionState, DecisionKind, InterruptState
 from runs.clock import database_now
+from runs.models import Action
 from runs.rules.refusal import Refusal
 
 SAME_MAX = 10
+WORST_FIRST = (ActionState.UNKNOWN, ActionState.IN_FLIGHT, ActionState.SUCCEEDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +310,36 @@ class QuestionPage:
     def has_more_same(self) -> bool:
         """Whether there are older ones that it does not list."""
         return len(self.same) > SAME_MAX
+
+    @cached_property
+    def acted(self) -> list[Action]:
+        """Actions of exactly this content that came of other questions, the newest first."""
+        return list(
+            same_content(self.user, self.interrupt.asked_sha256, but=self.interrupt.pk).order_by(
+                "-pk"
+            )[:SAME_MAX]
+        )
+
+    @property
+    def acted_worst(self) -> str:
+        """The state of those that matters most to who answers."""
+        states = {action.state for action in self.acted}
+        return next((state for state in WORST_FIRST if state in states), "")
+
+    @cached_property
+    def used_as(self) -> Action | None:
+        """The action that used this approval."""
+        return Action.by_interrupt([self.interrupt.pk]).get(self.interrupt.pk)
+
+    @cached_property
+    def handoff(self) -> Handoff | None:
+        """What a person has to do at a page, where this question is a handoff."""
+        return Handoff.of(
+            self.interrupt,
+            self.content["target"],
+            state=self.state,
+            may_hand_back=DecisionKind.DONE in self.offer.decisions,
+        )
 
     @cached_property
     def history(self) -> list[Line]:

@@ -1,6 +1,7 @@
 """Runs: which there are, what happened in one, and stopping it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -8,11 +9,20 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from approvals.access import may_cancel, sees_all_of, visible_interrupts, visible_run, visible_runs
+from approvals.access import (
+    may_cancel,
+    reconcilable_actions,
+    sees_all_of,
+    visible_actions,
+    visible_interrupts,
+    visible_run,
+    visible_runs,
+)
 from approvals.models import Interrupt
 from approvals.rules.glance import Glance
 from approvals.rules.presentation import Notice, Tree, notice, tree
 from approvals.sentences import sentence
+from approvals.web.actions import ActionSight, sights, with_short_texts
 from approvals.web.forms import read_reason
 from approvals.web.glance import glances, hints_of, with_glance
 from approvals.web.keyset import newest_first
@@ -24,9 +34,12 @@ from identity.models import User
 from placet.protocol.reading import read_json
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunState
+from runs.clock import database_now
 from runs.models import Run
+from runs.rules.facts import Lease
 from runs.rules.refusal import Refusal
 
+ACTIONS_MAX = 50
 QUESTIONS_MAX = 200
 EVENTS_MAX = 200
 
@@ -109,7 +122,10 @@ class RunPage:
     run: Run
     sees_all: bool
     can_cancel: bool
+    now: datetime
     questions: list[tuple[Interrupt, Glance]]
+    actions: list[ActionSight]
+    has_more_actions: bool
     lines: list[Line]
     context: Tree | None
     labels: Tree | None
@@ -118,11 +134,14 @@ class RunPage:
 
     @classmethod
     def of(cls, run: Run, user: User, after_seq: int) -> "RunPage":
-        """The whole run, or the header and the questions that this person may answer."""
-        sees_all = sees_all_of(user, run)
+        """The whole run, or the header and what came of the questions that this person may see."""
+        sees_all, now = sees_all_of(user, run), database_now()
         mine = with_glance(visible_interrupts(user).filter(run=run)).select_related("decision")
         found = list(mine.order_by("created_at", "pk")[:QUESTIONS_MAX])
         shown_args = glances(found, hints_of(user.tenant_id), are_short_whole=True)
+        acts = with_short_texts(visible_actions(user).filter(run=run)).order_by("-pk")
+        newest = list(acts[: ACTIONS_MAX + 1])
+        theirs = reconcilable_actions(user).filter(run=run).values_list("pk", flat=True)
         events = run_events(
             tenant_id=run.tenant_id,
             run_id=run.pk,
@@ -130,16 +149,30 @@ class RunPage:
             interrupt_ids=None if sees_all else [interrupt.pk for interrupt in found],
             limit=EVENTS_MAX + 1,
         )
-        shown = events[:EVENTS_MAX]
+        shown, is_over = events[:EVENTS_MAX], run.facts().state.is_terminal
         context, labels = read_json(run.context.encode()), read_json(run.labels.encode())
         return cls(
             run=run,
             sees_all=sees_all,
-            can_cancel=may_cancel(user, run) and not run.facts().state.is_terminal,
+            can_cancel=may_cancel(user, run) and not run.facts().is_stopping and not is_over,
+            now=now,
             questions=[(interrupt, shown_args[interrupt.pk]) for interrupt in found],
+            actions=sights(newest[:ACTIONS_MAX], user, now=now, reconcilable=theirs),
+            has_more_actions=len(newest) > ACTIONS_MAX,
             lines=lines(shown),
             context=tree({"context": context}) if sees_all and context is not None else None,
             labels=tree(labels, at=("labels",)) if sees_all and labels else None,
             notice=notice(run.title),
             next_seq=shown[-1].run_seq if len(events) > EVENTS_MAX else None,
         )
+
+    @property
+    def lease(self) -> Lease | None:
+        """Who has control at this instant, whether or not the sweeper ran."""
+        lease = self.run.lease
+        return lease if lease and lease.expires_at > self.now else None
+
+    @property
+    def has_open_actions(self) -> bool:
+        """Whether something was dispatched that may have happened and of which it is not known."""
+        return self.run.state in (RunState.IN_FLIGHT, RunState.UNKNOWN)

@@ -1,6 +1,15 @@
 from django.urls import URLPattern, path
 
-from approvals.web import audit_log, components, inbox, question, runs, statistics
+from approvals.web import (
+    audit_log,
+    components,
+    inbox,
+    question,
+    reconciling,
+    runs,
+    statistics,
+    unknown,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", inbox.inbox, name="inbox"),
@@ -13,6 +22,8 @@ urlpatterns: list[URLPattern] = [
     path("runs/", runs.runs, name="runs"),
     path("runs/<slug:run_id>/", runs.run, name="run"),
     path("runs/<slug:run_id>/cancel/", runs.cancel_run, name="cancel_run"),
+    path("unknown/", unknown.unknown, name="unknown"),
+    path("actions/<slug:action_id>/reconcile/", reconciling.reconcile, name="reconcile"),
     path("audit/", audit_log.audit, name="audit"),
     path("audit/export/", audit_log.export, name="audit_export"),
     path("statistics/", statistics.show_statistics, name="statistics"),

@@ -13,7 +13,8 @@ from approvals.rules.visible import Segment, visible
 from approvals.sentences import sentence
 from audit.reading import RecordedEvent
 from placet.protocol.refusals import RefusalCode
-from placet.protocol.states import RunState
+from placet.protocol.states import ActionState, RunState
+from runs.rules.evidence import Finding
 
 # Translators: what follows somebody's name has the context "deed".
 DECIDED: Words = {
@@ -34,11 +35,15 @@ PLAIN: Words = {
     "interrupt.cancelled": pgettext_lazy("deed", "took it back"),
     "interrupt.handed_back": pgettext_lazy("deed", "said that it is done"),
     "interrupt.reopened": pgettext_lazy("deed", "opened it again"),
+    "run.cancel_requested": pgettext_lazy("deed", "asked the run to stop"),
+    "action.dispatched": pgettext_lazy("deed", "was permitted to carry it out, once"),
+    "action.unknown": pgettext_lazy("deed", "does not know whether it was carried out"),
     "tenant.created": pgettext_lazy("deed", "made the tenant"),
     "user.created": pgettext_lazy("deed", "made an account"),
     "user.deactivated": pgettext_lazy("deed", "deactivated an account"),
     "agent.created": pgettext_lazy("deed", "made an agent"),
     "agent.deactivated": pgettext_lazy("deed", "deactivated an agent"),
+    "account.registered": pgettext_lazy("deed", "registered an account at a site for a person"),
     "policy.saved": pgettext_lazy("deed", "saved a version of the policy"),
     "display.saved": pgettext_lazy("deed", "saved a version of the display hints"),
 }
@@ -50,6 +55,20 @@ RUN_STATES: Words = {
     RunState.UNKNOWN: pgettext_lazy("deed", "set the run to stopped: an outcome is unknown"),
     RunState.DONE: pgettext_lazy("deed", "set the run to done"),
     RunState.CANCELLED: pgettext_lazy("deed", "set the run to cancelled"),
+}
+
+KNOWN: Words = {
+    ActionState.SUCCEEDED: pgettext_lazy("deed", "reported that it was carried out"),
+    ActionState.FAILED: pgettext_lazy("deed", "reported that it failed"),
+    ActionState.NOT_EXECUTED: pgettext_lazy("deed", "reported that it was not carried out"),
+}
+FOUND: Words = {
+    Finding.EXECUTED: pgettext_lazy("deed", "found out that it was carried out"),
+    Finding.NOT_EXECUTED: pgettext_lazy("deed", "found out that it was not carried out"),
+    Finding.STILL_UNKNOWN: pgettext_lazy("deed", "looked into it: still not known"),
+    Finding.RESEND: pgettext_lazy(
+        "deed", "ordered that it be sent again under the same idempotency key"
+    ),
 }
 
 
@@ -74,7 +93,7 @@ def lines(events: Sequence[RecordedEvent]) -> list[Line]:
 def line(event: RecordedEvent) -> Line:
     """This event in words."""
     detail: dict[str, Any] = json.loads(event.detail)
-    reason = detail.get("reason")
+    reason = detail.get("detail" if event.type == "action.unknown" else "reason")
     return Line(
         event=event,
         at=event.at,
@@ -99,15 +118,38 @@ def _words(event: RecordedEvent, detail: dict[str, Any]) -> str:
             return named(DECIDED, str(detail.get("decision")))
         case "interrupt.shown" if detail.get("revealed"):
             return pgettext("deed", "saw it with the masked values")
-        case "run.state_changed" if event.from_state is None:
-            return pgettext("deed", "began the run")
+        case "interrupt.reopened" if differs := detail.get("differs"):
+            seen = pgettext("deed", "opened it again: what was seen differs in {members}")
+            return seen.format(members=_members(differs))
         case "run.state_changed":
-            return named(RUN_STATES, str(event.to_state))
+            return _moved(event)
         case "command.refused":
             refused = pgettext("deed", "was refused: {sentence}")
             return refused.format(sentence=_sentence(event.code))
         case _:
+            return _of_action(event, detail)
+
+
+def _moved(event: RecordedEvent) -> str:
+    if event.from_state is None:
+        return pgettext("deed", "began the run")
+    return named(RUN_STATES, str(event.to_state))
+
+
+def _of_action(event: RecordedEvent, detail: dict[str, Any]) -> str:
+    match event.type:
+        case "action.known":
+            return named(KNOWN, str(event.to_state))
+        case "action.reconciled":
+            return named(FOUND, str(detail.get("outcome")))
+        case "action.unknown" if detail.get("why") == "lease_ran_out":
+            return pgettext("deed", "lost sight of it: control of the run was not renewed in time")
+        case _:
             return named(PLAIN, event.type)
+
+
+def _members(names: Sequence[str]) -> str:
+    return pgettext("between the parts of a list", ", ").join(names)
 
 
 def _sentence(code: str | None) -> str:

@@ -32,6 +32,8 @@ PAGES = {
     "/runs/",
     "/runs/<run_id>/",
     "/runs/<run_id>/cancel/",
+    "/unknown/",
+    "/actions/<action_id>/reconcile/",
     "/audit/",
     "/audit/export/",
     "/components/",

@@ -13,7 +13,12 @@ from placet.protocol.reading import InvalidJSON, read_json
 from placet.protocol.refusals import RefusalCode
 from tests.languages.catalog import ROOT
 
-SPEAKING = ("approvals/rules/editing.py", "approvals/rules/answering.py", "approvals/web/forms.py")
+SPEAKING = (
+    "approvals/rules/editing.py",
+    "approvals/rules/answering.py",
+    "approvals/web/forms.py",
+    "runs/rules/evidence.py",
+)
 """Files whose refusals reach pages; each of their sentences stands in the code as one text."""
 
 UNREADABLE = {
