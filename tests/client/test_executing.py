@@ -265,7 +265,7 @@ class Losing(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = self.inner.handle_request(request)
-        if request.url.path.endswith(self.ending) and not self.lost:
+        if self.ending and request.url.path.endswith(self.ending) and not self.lost:
             self.lost += 1
             response.read()
             raise httpx.ReadError("the answer got lost", request=request)
@@ -330,3 +330,83 @@ def test_an_outcome_that_nobody_knew_is_cleared_with_evidence(
     told = client.reconcile(action.id, "executed", evidence=evidence)
 
     assert (told.state, run.refresh().state) == ("SUCCEEDED", "READY")
+
+
+class Altering(httpx.BaseTransport):
+    """Somebody in between who changes the amount in answers about this."""
+
+    def __init__(self, ending: str) -> None:
+        self.ending = ending
+        self.inner = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self.inner.handle_request(request)
+        raw = response.read()
+        if self.ending in request.url.path:
+            raw = raw.replace(b"40000000", b"90000000")
+        return httpx.Response(response.status_code, content=raw)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.mark.parametrize(("about", "actions"), [("/interrupts/", []), ("/dispatch", ["begun"])])
+def test_arguments_that_were_changed_on_their_way_are_not_used(
+    served: Site,
+    key: str,
+    run: placet.Run,
+    approved: placet.Interrupt,
+    *,
+    about: str,
+    actions: list[str],
+) -> None:
+    with (
+        placet.Client(served.url, key, transport=Altering(about)) as client,
+        pytest.raises(placet.Refused) as refused,
+        client.get_run(run.id).lease(holder="w") as lease,
+    ):
+        lease.execute(approved, never)
+
+    assert refused.value.code == placet.RefusalCode.DIGEST_MISMATCH
+    told = run.refresh().actions
+    assert [action.state for action in told] == ["NOT_EXECUTED" for _ in actions]
+
+
+def test_a_result_that_cannot_be_told_says_that_the_work_had_ended(
+    run: placet.Run, approved: placet.Interrupt, people: People
+) -> None:
+    def works(args: dict[str, Any], **_: str) -> str:
+        people.lapse(run.id)
+        return "paid"
+
+    with pytest.raises(placet.LeaseLost) as lost, run.lease(holder="worker-1") as lease:
+        lease.execute(approved, works)
+
+    assert "had ended well" in lost.value.__notes__[0]
+
+
+def test_an_exception_that_cannot_be_told_says_so(
+    served: Site, key: str, run: placet.Run, approved: placet.Interrupt, people: People
+) -> None:
+    """The interrupted program does not wait for a server that is away."""
+
+    class Away(Losing):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path.endswith("/unknown"):
+                raise httpx.ConnectError("away", request=request)
+            return super().handle_request(request)
+
+    def interrupted(args: dict[str, Any], **_: str) -> None:
+        raise KeyboardInterrupt
+
+    with (
+        placet.Client(served.url, key, transport=Away("")) as client,
+        pytest.raises(KeyboardInterrupt) as error,
+        client.get_run(run.id).lease(holder="w") as lease,
+    ):
+        lease.execute(approved, interrupted)
+
+    assert "could not be reported" in error.value.__notes__[0]
+    assert people.state(run.id) == "IN_FLIGHT"
+    people.lapse(run.id)
+    assert run.refresh().state == "UNKNOWN"

@@ -117,6 +117,7 @@ def options(base_url: str, key: str) -> dict[str, Any]:
         "base_url": site(base_url),
         "headers": {"Authorization": f"Bearer {key}", "Accept": "application/json"},
         "follow_redirects": False,
+        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=20),
     }
 
 

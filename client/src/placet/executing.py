@@ -17,7 +17,7 @@ from placet.errors import (
     Refused,
     StopReason,
 )
-from placet.flows import Flow, Work, call, told
+from placet.flows import PATIENCE_S, Flow, Work, call, told
 from placet.models import Action, Interrupt
 from placet.protocol.canonical import NotCanonical, canonical
 from placet.protocol.digest import asked_sha256
@@ -73,7 +73,11 @@ def execute(
     except BaseException as error:
         yield from _report_unknown(action, error)
         raise
-    yield from _report(tenure, action, "succeeded", result)
+    try:
+        yield from _report(tenure, action, "succeeded", result)
+    except PlacetError as error:
+        error.add_note(f"The work of action {action.id} had ended well; this could not be told.")
+        raise
     return result
 
 
@@ -148,7 +152,7 @@ def _report(tenure: Tenure, action: Action, outcome: str, result: Any) -> Flow[N
         action.id, action.fencing_token, outcome, result=_sendable(result)
     )
     try:
-        yield from call(request)
+        yield from call(request, patience_s=max(PATIENCE_S, tenure.left_s))
     except Refused as refused:
         if not refused.kept:
             raise
@@ -172,10 +176,11 @@ def _sendable(result: Any) -> JSONValue:
 
 
 def _report_unknown(action: Action, error: BaseException) -> Flow[None]:
-    """Say that nobody knows, once and briefly; silence means the same when the lease is over."""
+    """Say that nobody knows, briefly; silence means the same when the lease is over."""
     detail = f"{type(error).__name__} after the dispatch"
     try:
-        yield from call(_unknown(action, detail), patience_s=0)
+        is_hurried = not isinstance(error, Exception)  # the program or the task is to end
+        yield from call(_unknown(action, detail), patience_s=0 if is_hurried else LAST_WORD_S)
     except PlacetError as silent:
         error.add_note(
             f"The action {action.id} could not be reported as unknown ({silent});"

@@ -53,6 +53,7 @@ class Tenure:
         self._clock = clock
         self.on_stop: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
+        self._confirmed_at = 0.0
         self._sure_until = 0.0
         self._why: StopReason | None = None
 
@@ -79,8 +80,8 @@ class Tenure:
         """Take note of what the server answered to a request sent at that instant."""
         with self._lock:
             self.fencing_token = control.fencing_token
-            until = sent_at + self.ttl_s - self.ttl_s / MARGIN
-            self._sure_until = max(self._sure_until, until)
+            self._confirmed_at = max(self._confirmed_at, sent_at)
+            self._sure_until = self._confirmed_at + self.ttl_s - self.ttl_s / MARGIN
         if control.cancel_requested:
             self.stop(StopReason.STOP_ASKED)
 
@@ -129,7 +130,8 @@ class Tenure:
         try:
             while True:
                 soon_s = min(1.0, self.ttl_s / 30)
-                yield Pause(self.ttl_s / RENEW_AT if is_confirmed else soon_s)
+                due_s = self._confirmed_at + self.ttl_s / RENEW_AT - self._clock()
+                yield Pause(max(due_s, 0.0) if is_confirmed else soon_s)
                 is_confirmed = yield from self.renew()
         except LeaseLost as lost:
             self.stop(lost.why)
