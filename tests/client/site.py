@@ -83,8 +83,13 @@ class People:
         assert isinstance(outcome, Run), outcome
 
     def lapse(self, run_id: str) -> None:
-        """Let the run's lease be over."""
-        Run.objects.filter(pk=run_id).update(lease_expires_at=database_now())
+        """Let the run's lease be over, if it has one."""
+        held = Run.objects.filter(pk=run_id, lease_expires_at__isnull=False)
+        held.update(lease_expires_at=database_now())
+
+    def settle(self, run_id: str) -> None:
+        """Let what is due be settled, as every command and the sweeper do first."""
+        assert Run.objects.get(pk=run_id).settle()
 
     def action(self, run_id: str) -> Action:
         """The run's only action."""
