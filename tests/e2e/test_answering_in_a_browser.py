@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from approvals.models import Decision, Interrupt
+from approvals.web import question as question_views
 from placet.protocol.states import DecisionKind
 from tests.cast import PAYMENT, Cast, question
 from tests.e2e.conftest import SignIn
@@ -66,6 +67,7 @@ def test_everything_works_without_javascript(cast: Cast, sign_in: SignIn) -> Non
     run = cast.run()
     edited = cast.ask(run, question(args=TYPES, args_schema={"type": "object"}))
     stale = cast.ask(run, question(call_id="second"))
+    plain = cast.ask(run, question(call_id="third", args={"n": 3}))
     page = sign_in(cast.rae, java_script_enabled=False)
 
     page.get_by_role("link", name="pay_vendor").first.click()
@@ -76,6 +78,11 @@ def test_everything_works_without_javascript(cast: Cast, sign_in: SignIn) -> Non
     page.get_by_role("button", name="Edit", exact=True).click()
     expect(page.get_by_text("rae approved this with other arguments")).to_be_visible()
     assert Decision.objects.get(interrupt=edited).args == TYPES | {"cents": 5000}
+
+    page.goto(f"/interrupts/{plain.pk}/")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("rae approved this")).to_be_visible()
+    assert Decision.objects.get(interrupt=plain).kind == "approve"
 
     page.goto(f"/interrupts/{stale.pk}/")
     new = cast.ask(run, question(call_id="second", args=PAYMENT | {"amount_paise": 1}))
@@ -250,6 +257,30 @@ def test_buttons_are_off_while_under_way_and_back_after_a_failure(
     expect(page.get_by_text("rae approved this")).to_be_visible()
     expect(page.locator("#notice")).to_be_empty()
     assert Decision.objects.count() == 1
+
+
+def test_a_fault_of_the_server_is_told_in_place(
+    cast: Cast, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H-37: a 500 says that nothing was recorded once that has been looked up; all typed stays."""
+    interrupt = cast.ask(cast.run())
+    page = sign_in(cast.rae)
+    open_question(page, interrupt)
+
+    def fail(*_given: object, **_members: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(question_views, "decide", fail)
+    page.get_by_label("Reason").fill("kept")
+    page.get_by_role("button", name="Approve").click()
+
+    expect(page.locator("#notice")).to_contain_text("Something went wrong on the server")
+    expect(page.locator("#notice")).to_contain_text("Nothing was recorded. Answer again")
+    expect(page.get_by_label("Reason")).to_have_value("kept")
+    expect(page.get_by_role("button", name="Approve")).to_be_enabled()
+    assert "RuntimeError" not in page.content()
+    assert is_same_page(page)
+    assert not Decision.objects.exists()
 
 
 def test_a_connection_lost_after_the_commit_shows_the_recorded_answer(

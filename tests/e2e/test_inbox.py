@@ -249,8 +249,7 @@ def test_the_inbox_works_without_javascript(
     expect(page.get_by_role("heading", name="pay_vendor")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1280)])
 def test_axe_finds_nothing_and_nothing_is_cut(
     cast: Cast, sign_in: SignIn, three: list[Interrupt], scheme: str, width: int
 ) -> None:
@@ -273,7 +272,9 @@ def test_axe_finds_nothing_and_nothing_is_cut(
 
     assert [f"{one['id']}: {node['target']}" for one in found for node in one["nodes"]] == []
     wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert page.evaluate(wide) == 0
+    for other in (320, 390, 640, 1280):
+        page.set_viewport_size({"width": other, "height": 800})
+        assert page.evaluate(wide) == 0, other
 
 
 def test_a_burst_of_questions_is_few_readings(cast: Cast, sign_in: SignIn) -> None:
