@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from approvals.models import Interrupt, PolicyVersion
 from audit.numbering import number_events
 from identity.management.reporting import OPERATOR
+from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptKind
 from tests.cast import EDITABLE, PAYMENT, Cast, question
 from tests.hostile import HOSTILE as TEXTS
@@ -29,7 +30,7 @@ FORM = {
     "properties": EDITABLE["properties"]
     | {"vendor_id": {"enum": ["V-2291", "V-2292"]}, "invoice": {"type": "string", "title": "No."}},
 }
-BY_TWO = {
+BY_TWO: JSONValue = {
     "id": "by-two",
     "tools": ["wire_*"],
     "approvals": [{"from": {"roles": ["reviewer"]}, "count": 2}],

