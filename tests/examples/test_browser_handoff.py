@@ -14,6 +14,7 @@ import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from approvals.models import HandoffLink, Interrupt
+from audit.reading import run_events
 from config.demo.executor import Executor
 from identity.management.reporting import OPERATOR
 from identity.models import Agent, User
@@ -120,6 +121,13 @@ def know_password(user: User) -> None:
     user.save(update_fields=["password"])
 
 
+def reasons(interrupt: Interrupt) -> list[str]:
+    """Why a handoff was opened again, each time, as it stands on record."""
+    events = run_events(tenant_id=interrupt.tenant_id, run_id=interrupt.run_id)
+    reopened = [event for event in events if event.type == "interrupt.reopened"]
+    return [", ".join(json.loads(event.detail)["differs"]) for event in reopened]
+
+
 def standing() -> tuple[str, str | None]:
     """How the run stands, and its outcome."""
     run = Run.objects.get()
@@ -197,6 +205,7 @@ def test_another_account_another_tab_and_what_is_stale_are_refused_with_reasons(
     asked = scene.open("transfer-T-1001")
     login.refresh_from_db()
     assert (login.handback, login.attempt, login.decision.kind) == (4, 1, "done")
+    assert reasons(login) == ["account", "account, page", "page"]
     status, page = scene.done(login, first_form)
     assert (status, 'data-code="already_decided"' in page) == (409, True)
 
