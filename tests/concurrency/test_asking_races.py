@@ -99,7 +99,7 @@ def test_a_run_is_finished_or_waits_but_never_both(cast: Cast) -> None:
         run = cast.run()
 
         finished, asked = race(
-            partial(run.finish, RunOutcome.SUCCEEDED, by=cast.agent.as_actor()),
+            partial(run.finish, RunOutcome.SUCCEEDED, agent=cast.agent),
             partial(ask, run.pk, [question()], agent=cast.agent),
             first=number % 2,
         )
@@ -120,7 +120,7 @@ def test_no_child_outlives_the_cancelling_of_its_parent(cast: Cast) -> None:
         new = NewRun(title="Branch", owner=cast.alice, parent_id=parent.pk)
 
         cancelled, begun = race(
-            partial(parent.cancel, by=agent.as_actor()),
+            partial(parent.cancel, by=agent),
             partial(Run.begin, new, agent=agent),
             first=number % 2,
         )
@@ -133,7 +133,7 @@ def test_no_child_outlives_the_cancelling_of_its_parent(cast: Cast) -> None:
 
 
 def test_cancelling_a_parent_meets_commands_on_its_children_without_deadlock(cast: Cast) -> None:
-    by = cast.agent.as_actor()
+    by = cast.agent
     for number in rounds(50):
         parent = cast.run()
         children = [cast.run(parent_id=parent.pk) for _ in range(2)]

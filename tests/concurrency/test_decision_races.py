@@ -139,7 +139,7 @@ def test_an_approval_comes_before_the_cancelling_or_not_at_all(cast: Cast) -> No
 
         approved, cancelled = race(
             posts(interrupt, cast.rae),
-            partial(run.cancel, by=cast.agent.as_actor()),
+            partial(run.cancel, by=cast.agent),
             first=number % 2,
         )
 

@@ -74,7 +74,34 @@ GOOD_BODIES: dict[str, dict[str, Any]] = {
         ],
     },
     "cancel": {"reason": "stop"},
-    "finish": {"outcome": "succeeded"},
+    "finish": {"outcome": "succeeded", "fencing_token": None},
+    "lease": {"holder": "w", "ttl_s": 60},
+    "renew": {"fencing_token": 1, "ttl_s": 60},
+    "release": {"fencing_token": 1},
+    "dispatch": {
+        "interrupt_id": "int_x",
+        "args": {"a": 1},
+        "fencing_token": None,
+        "lease": {"holder": "w", "ttl_s": 60},
+        "observation_id": "obs_x",
+        "refs": {"a": [1]},
+    },
+    "observations": {
+        "handback": 1,
+        "fencing_token": 1,
+        "origin": "https://a.example",
+        "account": "a",
+        "page": "/",
+        "session": "s",
+        "snapshot_sha256": "a" * 64,
+        "observed_at": "2026-01-01T00:00:00Z",
+    },
+    "result": {"fencing_token": 1, "outcome": "failed", "result": {"a": 1}},
+    "unknown": {"fencing_token": 1, "detail": "d", "refs": [1]},
+    "reconcile": {
+        "outcome": "executed",
+        "evidence": {"kind": "target_object", "reference": "r", "note": "n"},
+    },
 }
 
 
