@@ -1,6 +1,7 @@
 """The example agent hands a real browser to a person and back, and does what was approved, once."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -121,6 +122,11 @@ def know_password(user: User) -> None:
     user.save(update_fields=["password"])
 
 
+def panel(page: str) -> str:
+    """What a question's page says of why the last hand-back was not accepted."""
+    return page.split('<div class="unlike panel"', 1)[1].split("</dl>", 1)[0]
+
+
 def reasons(interrupt: Interrupt) -> list[str]:
     """Why a handoff was opened again, each time, as it stands on record."""
     events = run_events(tenant_id=interrupt.tenant_id, run_id=interrupt.run_id)
@@ -145,6 +151,7 @@ def test_after_a_login_in_that_browser_what_was_approved_is_transferred_once(sce
     }
     link = HandoffLink.of(login.pk)
     assert link is not None and "/devtools/page/" in link and link not in scene.agent.said
+    assert f'href="{link}"' in scene.page(login)
 
     scene.alice.log_in(*APPLES)
     scene.hand_back(login)
@@ -175,7 +182,8 @@ def test_another_account_another_tab_and_what_is_stale_are_refused_with_reasons(
     scene.alice.log_in(*BANANAS)
     assert scene.done(login, first_form)[0] == 200
     scene.agent.says("it differs in: account. I wait.")
-    assert scene.open("login-1") == login
+    told = scene.page(scene.open("login-1"))
+    assert re.findall(r'<code class="exact">(\w+)</code>', panel(told)) == ["alice", "bob"]
 
     scene.alice.log_out()
     scene.alice.log_in(*APPLES, in_another_tab=True)
