@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from django.test import Client
@@ -9,12 +10,13 @@ from django.test import Client
 from approvals.models import Interrupt
 from approvals.models.answering import decide
 from approvals.models.asking import ask
+from approvals.models.reconciling import Found, settle_outcome
 from approvals.rules.answering import Answer, Shown
 from approvals.web.view_token import proof_of_showing
 from identity.models import User
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import DecisionKind, RunOutcome
-from runs.models import Run
+from runs.models import Action, Run
 from runs.rules.refusal import Refusal
 from tests.approvals import contract_model as model
 from tests.approvals.api import AgentHTTP
@@ -26,6 +28,16 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 Told = list[tuple[str, bool]]
 
 
+@dataclass(frozen=True)
+class Asking:
+    """One request to ask, with the ids of the actions that its questions repeat."""
+
+    asked: list[model.Ask]
+    retries: list[str | None]
+    revision: int | None
+    token: int | None
+
+
 class Doors:
     """The command, the API and the page; a refusal is told by its code, success by None."""
 
@@ -34,22 +46,29 @@ class Doors:
         self.http = AgentHTTP(cast.key)
         self.browsers: dict[str, Client] = {}
 
-    def ask(self, pk: str, asked: list[model.Ask], revision: int | None, door: str) -> Told | str:
+    def ask(self, pk: str, asking: Asking, door: str) -> Told | str:
         """Each question's id and whether it was created, or the code of the refusal."""
         if door == "http":
-            return self._ask_over_http(pk, asked, revision)
+            return self._ask_over_http(pk, asking)
         told = ask(
             pk,
-            [new_question(ask) for ask in asked],
+            [new_question(*each) for each in zip(asking.asked, asking.retries, strict=True)],
             agent=self.cast.agent,
-            expected_revision=revision,
+            expected_revision=asking.revision,
+            fencing_token=asking.token,
         )
         if isinstance(told, Refusal):
             return str(told.code)
         return [(row.pk, row.pk in told.created) for row in told.interrupts]
 
-    def _ask_over_http(self, pk: str, asked: list[model.Ask], revision: int | None) -> Told | str:
-        body = {"interrupts": [as_json(ask) for ask in asked], "expected_revision": revision}
+    def _ask_over_http(self, pk: str, asking: Asking) -> Told | str:
+        body = {
+            "interrupts": [
+                as_json(*each) for each in zip(asking.asked, asking.retries, strict=True)
+            ],
+            "expected_revision": asking.revision,
+            "fencing_token": asking.token,
+        }
         reply = self.http.post(f"/runs/{pk}/interrupts", body)
         if reply.status_code >= 400:
             return str(reply.json()["code"])
@@ -110,13 +129,14 @@ class Doors:
             self.browsers[posted.user].force_login(self._user(posted), backend=BACKEND)
         return self.browsers[posted.user]
 
-    def cancel_question(self, pk: str, door: str) -> str | None:
+    def cancel_question(self, pk: str, token: int | None, door: str) -> str | None:
         """Take a question back."""
         if door == "http":
-            return code(self.http.post(f"/interrupts/{pk}/cancel"))
-        return code(Interrupt.objects.get(pk=pk).cancel(agent=self.cast.agent))
+            return code(self.http.post(f"/interrupts/{pk}/cancel", {"fencing_token": token}))
+        row = Interrupt.objects.get(pk=pk)
+        return code(row.cancel(agent=self.cast.agent, fencing_token=token))
 
-    def end_run(self, pk: str, end: str, door: str) -> str | None:
+    def end_run(self, pk: str, end: str, token: int | None, door: str) -> str | None:
         """Cancel a run, or finish it with an outcome."""
         run, agent = Run.objects.get(pk=pk), self.cast.agent
         match end, door:
@@ -125,9 +145,26 @@ class Doors:
             case "cancel", _:
                 return code(run.cancel(by=agent))
             case _, "http":
-                return code(self.http.post(f"/runs/{pk}/finish", {"outcome": end}))
+                body = {"outcome": end, "fencing_token": token}
+                return code(self.http.post(f"/runs/{pk}/finish", body))
             case _:
-                return code(run.finish(RunOutcome(end), agent=agent))
+                return code(run.finish(RunOutcome(end), agent=agent, fencing_token=token))
+
+    def act(self, path: str, body: dict[str, Any]) -> Any:
+        """What an executor sends: the answer to it."""
+        return self.http.post(path, body)
+
+    def find_out(self, action: Action, found: Found, by: str) -> str | None:
+        """Say what became of an action: a person, or the agent's key."""
+        if by == "key":
+            body: dict[str, Any] = {"outcome": found.finding}
+            if found.evidence:
+                body["evidence"] = {
+                    "kind": found.evidence.kind,
+                    "reference": found.evidence.reference,
+                }
+            return code(self.http.post(f"/actions/{action.pk}/reconcile", body))
+        return code(settle_outcome(action, found, by=getattr(self.cast, by)))
 
 
 def _view(shown: Shown) -> str:
@@ -142,6 +179,6 @@ def code(told: Any) -> str | None:
     """The code of a refusal, by value or over HTTP; None where it is none."""
     if isinstance(told, Refusal):
         return str(told.code)
-    if getattr(told, "status_code", 200) == 200:
+    if getattr(told, "status_code", 200) in (200, 201):
         return None
     return str(told.json()["code"])

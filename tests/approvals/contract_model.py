@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 Args = dict[str, object]
 OPEN = "PENDING"
+WAITING = ("PENDING", "HANDED_BACK")
+FREE = ("UNKNOWN", "DONE", "CANCELLED")
 TERMINAL = ("DONE", "CANCELLED")
 STAKES = {"alice", "bob"}
 """The owner of every run and the agent's responsible user."""
@@ -32,14 +34,16 @@ POLICY = [
         "when": {"properties": {"args": {"properties": {"amount": {"minimum": 1000}}}}},
         "approvals": [{"from": {"roles": ["reviewer"]}, "count": 2}],
         "owner_counts": False,
+        "idempotent": True,
     },
     {
         "id": "pair",
         "tools": ["wire"],
         "approvals": [{"from": {"owner": True}}, {"from": {"groups": ["finance"]}}],
     },
-    {"id": "strict", "tools": ["mail*"], "reason_required": True},
+    {"id": "strict", "tools": ["mail*"], "reason_required": True, "idempotent": True},
 ]
+IDEMPOTENT = ("two", "strict")
 ASKED_BY_DEFAULT = frozenset({"alice", "bob", "rae", "rob"})
 ASKED = {
     "default": ASKED_BY_DEFAULT,
@@ -72,6 +76,8 @@ class Ask:
     amount: int
     has_schema: bool
     allowed: frozenset[str] | None
+    is_retry: bool = False
+    """Names the action of the last attempt, where there is one, as what it repeats."""
 
     @property
     def args(self) -> Args:
@@ -85,6 +91,8 @@ class Ask:
         """The answers that people are offered."""
         if self.kind == "question":
             found = {"respond", "reject"}
+        elif self.kind == "handoff":
+            found = {"done", "reject"}
         else:
             found = {"approve", "reject"} | ({"edit"} if self.has_schema else set())
             found |= {"respond"} if self.allowed and "respond" in self.allowed else set()
@@ -125,6 +133,23 @@ class Question:
     superseded_by: str | None = None
     is_due: bool = False
     is_valid: bool = True
+    handback: int = 0
+    key: str | None = None
+    """The name of the question whose approval made the idempotency key."""
+    retries: "Action | None" = None
+    action: "Action | None" = None
+    sent_again: bool = False
+    """Whether a person's order made this attempt, who is counted without having approved it."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in WAITING
+
+    @property
+    def approved_args(self) -> object:
+        """What may be dispatched, or None."""
+        is_approval = self.decision is not None and self.decision[0] in ("approve", "edit")
+        return self.decision[2] if self.decision and is_approval else None
 
     @property
     def asked_people(self) -> frozenset[str]:
@@ -141,7 +166,20 @@ class Question:
 
     @property
     def is_unused_approval(self) -> bool:
-        return self.decision is not None and self.decision[0] in ("approve", "edit")
+        return self.approved_args is not None and self.action is None
+
+
+@dataclass
+class Action:
+    """One use of an approval."""
+
+    name: str
+    question: Question
+    token: int
+    state: str = "IN_FLIGHT"
+    late: int = 0
+    evidence: tuple[str, str | None] | None = None
+    """The finding that ended it, and the kind of evidence that it rests on."""
 
 
 @dataclass
@@ -155,6 +193,11 @@ class Run:
     outcome: str | None = None
     questions: list[Question] = field(default_factory=list)
     children: list["Run"] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    cancel_requested: bool = False
+    token: int = 0
+    is_held: bool = False
+    is_lease_due: bool = False
 
     def last(self, call_id: str) -> Question | None:
         return next((q for q in reversed(self.questions) if q.ask.call_id == call_id), None)
@@ -164,41 +207,81 @@ class Run:
 
     def move(self, state: str) -> None:
         self.state, self.revision = state, self.revision + 1
+        self.is_held = self.is_held and state not in FREE
 
     def settle(self) -> None:
         """Let the deadlines that have passed take effect."""
-        due = [q for q in self.questions if q.state == OPEN and q.is_due]
+        due = [q for q in self.questions if q.is_open and q.is_due]
         for question in due:
             question.state = "EXPIRED"
         if due:
             self.rest()
+        if self.is_held and self.is_lease_due:
+            for action in self.actions:
+                if action.state == "IN_FLIGHT":
+                    action.state = "UNKNOWN"
+            self.rest_actions()
+            self.is_held = False
+
+    def rest_actions(self) -> None:
+        """Go on, stand still or stop where nothing that was dispatched is under way any more."""
+        states = [action.state for action in self.actions]
+        if self.state not in ("IN_FLIGHT", "UNKNOWN") or "IN_FLIGHT" in states:
+            return
+        if "UNKNOWN" not in states:
+            self.move("CANCELLED" if self.cancel_requested else "READY")
+        elif self.state == "IN_FLIGHT":
+            self.move("UNKNOWN")
+
+    def stands(self) -> str | None:
+        """The code of what takes no dispatch and no question."""
+        if self.state in TERMINAL:
+            return "run_closed"
+        if self.cancel_requested:
+            return "cancelled"
+        return "outcome_unknown" if self.state == "UNKNOWN" else None
+
+    def no_control(self, token: int | None) -> str | None:
+        """The code for who does not carry the token of a lease that lives."""
+        if token is None:
+            return "lease_held" if self.is_held else None
+        return None if self.is_held and token == self.token else "lease_lost"
 
     def rest(self) -> None:
         """Go on where nothing of the round is open any more."""
         mine = [q for q in self.questions if q.round == self.revision]
-        if self.state != "WAIT_USER" or any(q.state == OPEN for q in mine):
+        if self.state != "WAIT_USER" or any(q.is_open for q in mine):
             return
         is_expired = any(q.state == "EXPIRED" and self.is_last(q) for q in mine)
         self.move("EXPIRED" if is_expired else "READY")
 
     def begin_child(self, name: str) -> "Run | str":
         self.settle()
-        if self.state in TERMINAL:
-            return "run_closed"
-        child = Run(name, parent=self)
+        if self.state in TERMINAL or self.cancel_requested:
+            return "run_closed" if self.state in TERMINAL else "cancelled"
+        child = type(self)(name, parent=self)
         self.children.append(child)
         return child
 
-    def ask(self, asks: list[Ask], expected: int | None, name: str) -> list[Question] | str:
+    def ask(  # noqa: PLR0911
+        self, asks: list[Ask], expected: int | None, token: int | None, name: str
+    ) -> list[Question] | str:
         """The questions that answer the request; new ones have names made from `name`."""
         self.settle()
         plans = [(ask, self.last(ask.call_id)) for ask in asks]
+        for ask, last in plans:
+            if ask.is_retry and last and repeated(last) and not is_same(last, ask):
+                return "invalid_request"
         is_new = [not (last and self._answers(last, ask)) for ask, last in plans]
         if any(is_new):
-            if self.state in TERMINAL:
-                return "run_closed"
+            if refusal := self.stands():
+                return refusal
             if expected is not None and expected != self.revision:
                 return "stale_revision"
+            if refusal := self.no_control(token):
+                return refusal
+            if self.state == "IN_FLIGHT":
+                return "wrong_state"
             if any(new and ask.rule == "never" for new, ask in zip(is_new, asks, strict=True)):
                 return "tool_not_allowed"
         fresh = [
@@ -223,30 +306,34 @@ class Run:
         return [question for question in found if question]
 
     def _answers(self, last: Question, ask: Ask) -> bool:
-        is_same = (last.ask.kind, last.ask.tool, last.requested) == (ask.kind, ask.tool, ask.args)
-        if last.state == OPEN:
-            return is_same
         if last.state != "DECIDED":
-            return False
-        return is_same and (last.is_valid or not last.is_unused_approval)
+            return last.is_open and is_same(last, ask)
+        if last.action is not None:
+            is_again = ask.is_retry and last.action.state in ("FAILED", "NOT_EXECUTED")
+            return is_same(last, ask) and not is_again
+        return is_same(last, ask) and (last.is_valid or not last.is_unused_approval)
 
     def _follow(self, last: Question | None, new: Question) -> None:
         new.attempt = last.attempt + 1 if last else 1
         new.round = self.revision
-        if last and last.state == OPEN:
+        if last and new.ask.is_retry and last.ask is not new.ask:
+            new.retries = repeated(last)
+        if last and last.is_open:
             last.state, last.superseded_by = "SUPERSEDED", new.name
         elif last and last.state == "DECIDED" and last.is_unused_approval and last.is_valid:
             last.superseded_by = new.name
         self.questions.append(new)
         if not new.required:
-            new.state, new.decision = "DECIDED", ("approve", new.rule, new.args)
+            self._decide(new, ("approve", new.rule, new.args))
 
-    def cancel_question(self, question: Question) -> str | None:
+    def cancel_question(self, question: Question, token: int | None) -> str | None:
         self.settle()
         if question.state == "CANCELLED":
             return None
-        if question.state != OPEN:
+        if not question.is_open:
             return ended(question)
+        if refusal := self.no_control(token):
+            return refusal
         question.state = "CANCELLED"
         self.rest()
         return None
@@ -255,22 +342,31 @@ class Run:
         self.settle()
         if self.state in TERMINAL:
             return None if self.state == "CANCELLED" else "run_closed"
+        if self.cancel_requested:
+            return None
         for question in self.questions:
-            if question.state == OPEN:
+            if question.is_open:
                 question.state = "CANCELLED"
-        self.move("CANCELLED")
+        if self.state in ("IN_FLIGHT", "UNKNOWN"):
+            self.cancel_requested = True
+        else:
+            self.move("CANCELLED")
         for child in self.children:
             if child.state not in TERMINAL:
                 child.cancel()
         return None
 
-    def finish(self, outcome: str) -> str | None:
+    def finish(self, outcome: str, token: int | None) -> str | None:
         self.settle()
         if self.state == "DONE" and self.outcome == outcome:
             return None
         if self.state in TERMINAL:
             return "run_closed"
-        if self.state == "WAIT_USER":
+        if self.state == "UNKNOWN":
+            return "outcome_unknown"
+        if refusal := self.no_control(token):
+            return refusal
+        if self.state not in ("READY", "EXPIRED"):
             return "wrong_state"
         self.move("DONE")
         self.outcome = outcome
@@ -286,6 +382,8 @@ class Run:
             self._decide(question, ("reject", posted.user, None))
         elif posted.decision == "respond":
             self._decide(question, ("respond", posted.user, posted.response))
+        elif posted.decision == "done":
+            question.state, question.handback = "HANDED_BACK", question.handback + 1
         elif args == question.args:
             self._approve(question, posted.user)
         else:
@@ -294,14 +392,18 @@ class Run:
         self.rest()
         return None
 
-    def _refusal(self, question: Question, posted: Posted) -> str | None:  # noqa: PLR0911
+    def _refusal(self, question: Question, posted: Posted) -> str | None:  # noqa: PLR0911, PLR0912
         is_asked = posted.user in question.asked_people
         if not is_asked and not (posted.user in STAKES and posted.decision == "reject"):
             return "self_approval" if posted.user in STAKES else "not_permitted"
-        if question.state != OPEN:
+        if posted.decision == "done" and question.ask.kind == "handoff" and posted.user != "alice":
+            return "not_owner"
+        if not question.is_open:
             return ended(question)
         if not posted.is_current:
             return "stale_revision"
+        if question.state == "HANDED_BACK" and posted.decision != "reject":
+            return "wrong_state"
         if not posted.is_digest_right:
             return "digest_mismatch"
         if posted.view != "own":
@@ -325,6 +427,11 @@ class Run:
 
     def _decide(self, question: Question, decision: tuple[str, str, object]) -> None:
         question.state, question.decision = "DECIDED", decision
+        if question.approved_args is not None:
+            question.key = question.name
+            before = question.retries and question.retries.question
+            if before and before.approved_args == question.approved_args:
+                question.key = before.key
 
     def _approve(self, question: Question, user: str, args: Args | None = None) -> None:
         question.approved_by.append(user)
@@ -344,6 +451,16 @@ class Run:
         self._follow(question, new)
         if new.state == OPEN and user in new.asked_people:
             self._approve(new, user)
+
+
+def is_same(last: Question, ask: Ask) -> bool:
+    """Whether this asks what that attempt was asked for, whatever a person made of it."""
+    return (last.ask.kind, last.ask.tool, last.requested) == (ask.kind, ask.tool, ask.args)
+
+
+def repeated(last: Question) -> Action | None:
+    """The action that a retry names: of the last attempt, or what that one repeats itself."""
+    return last.action or last.retries
 
 
 def ended(question: Question) -> str:

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings as settings_of_django
 from django.db import connection, transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
-    RuleBasedStateMachine,
     initialize,
     invariant,
     multiple,
@@ -30,16 +30,20 @@ from config.roles import OWNER, RUNTIME
 from identity.management.reporting import OPERATOR
 from identity.models import Agent
 from runs.api import http
-from runs.models import NewRun
+from runs.models import Action, NewRun
 from runs.models import Run as RunRow
 from runs.rules.refusal import Refusal
 from tests.approvals import contract_model as model
-from tests.approvals.contract_doors import Doors, code
+from tests.approvals.acting import ALL_SCOPES
+from tests.approvals.contract_acting import ActingRun
+from tests.approvals.contract_doors import Asking, code
+from tests.approvals.contract_executing import Executing
 from tests.approvals.contract_strategies import (
     Picks,
     answers,
     args,
     asks,
+    controls,
     doors,
     people_doors,
     picked,
@@ -52,20 +56,16 @@ from tests.postgres import connect_as
 MOST_RUNS = 4
 
 
-class Conversation(RuleBasedStateMachine):
+class Conversation(Executing):
     """An agent and people, over a few runs, in one transaction that is rolled back."""
 
-    cast: Cast
     runs = Bundle("runs")
     questions = Bundle("questions")
 
     def __init__(self) -> None:
         super().__init__()
-        self.names = 0
-        self.pks: dict[str, str] = {}
-        self.roots: list[model.Run] = []
+        self.roots: list[ActingRun] = []
         self.originals: list[tuple[str, str, str, object]] = []
-        self.doors = Doors(self.cast)
         self.transaction = transaction.atomic()
         self.transaction.__enter__()
 
@@ -80,16 +80,16 @@ class Conversation(RuleBasedStateMachine):
             self.transaction.__exit__(None, None, None)
 
     @initialize(target=runs)
-    def first(self) -> model.Run:
+    def first(self) -> ActingRun:
         return self._begin(None)
 
     @rule(target=runs, parent=st.none() | runs)
-    def begin(self, parent: model.Run | None) -> Any:
-        return self._begin(parent) if len(self._all()) < MOST_RUNS else multiple()
+    def begin(self, parent: ActingRun | None) -> Any:
+        return self._begin(parent) if len(self.all()) < MOST_RUNS else multiple()
 
-    def _begin(self, parent: model.Run | None) -> Any:
-        name = self._name("r")
-        expected = parent.begin_child(name) if parent else model.Run(name)
+    def _begin(self, parent: ActingRun | None) -> Any:
+        name = self.name("r")
+        expected = parent.begin_child(name) if parent else ActingRun(name)
         new = NewRun(
             title="Work",
             owner=self.cast.alice,
@@ -111,12 +111,22 @@ class Conversation(RuleBasedStateMachine):
         asked=st.lists(asks, min_size=1, max_size=2, unique_by=lambda ask: ask.call_id),
         known=st.sampled_from([None, None, 0, 0, -1]),
         door=doors,
+        control=controls,
     )
-    def ask(self, run: model.Run, asked: list[model.Ask], known: int | None, door: str) -> Any:
+    def ask(
+        self,
+        run: ActingRun,
+        asked: list[model.Ask],
+        known: int | None,
+        door: str,
+        control: str = "own",
+    ) -> Any:
         row = RunRow.objects.get(pk=self.pks[run.name])
         revision = None if known is None else max(row.revision + known, 0)
-        expected = run.ask(asked, revision, self._name("q"))
-        told = self.doors.ask(row.pk, asked, revision, door)
+        token = self.token(run, control)
+        retries = [self._retried(run, ask) for ask in asked]
+        expected = run.ask(asked, revision, token, self.name("q"))
+        told = self.doors.ask(row.pk, Asking(asked, retries, revision, token), door)
         if isinstance(told, str) or isinstance(expected, str):
             assert told == expected
             return multiple()
@@ -125,8 +135,13 @@ class Conversation(RuleBasedStateMachine):
             assert self.pks.setdefault(answering.name, pk) == pk
         return multiple(*expected)
 
+    def _retried(self, run: ActingRun, ask: model.Ask) -> str | None:
+        last = run.last(ask.call_id)
+        action = model.repeated(last) if last and ask.is_retry else None
+        return self.pks[action.name] if action else None
+
     @rule(target=questions, run=runs, asked=asks)
-    def ask_again_soon(self, run: model.Run, asked: model.Ask) -> Any:
+    def ask_again_soon(self, run: ActingRun, asked: model.Ask) -> Any:
         """Half of what is asked is asked twice: that is what restarted agents do."""
         first = self.ask(run, [asked], None, "command")
         self.ask(run, [asked], None, "http")
@@ -139,7 +154,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(target=questions, asked=asks, picks=picks, given=args, door=people_doors)
     def answer_well(self, asked: model.Ask, picks: Picks, given: model.Args, door: str) -> Any:
         """What most people do: who is asked gives an answer that is offered, from its page."""
-        runs = [run for run in self._all() if run.state not in model.TERMINAL]
+        runs = [run for run in self.all() if run.state not in model.TERMINAL]
         waiting = [
             question for run in runs for question in run.questions if question.state == model.OPEN
         ]
@@ -147,8 +162,9 @@ class Conversation(RuleBasedStateMachine):
             return self.ask(picked(runs, picks[0]), [asked], None, "http") if runs else multiple()
         question = picked(waiting, picks[0])
         decision = picked(sorted(question.ask.offered()), picks[1])
+        people = ["alice"] if decision == "done" else sorted(question.asked_people)
         posted = model.Posted(
-            user=picked(sorted(question.asked_people), picks[2]),
+            user=picked(people, picks[2]),
             decision=decision,
             reason="Because",
             args=given if decision == "edit" else None,
@@ -164,9 +180,9 @@ class Conversation(RuleBasedStateMachine):
         return self.answer_well(asked, picks, given, door)
 
     def _answer(self, question: model.Question, posted: model.Posted, door: str) -> Any:
-        run = self._run_of(question)
+        run = self.run_of(question)
         row = Interrupt.objects.get(pk=self.pks[question.name])
-        name = self._name("e")
+        name = self.name("e")
         if posted.decision not in ("approve", "edit"):
             posted = replace(posted, args=None)
         if door == "page" and posted.user in {"rae", "rob"} - question.asked_people:
@@ -181,63 +197,72 @@ class Conversation(RuleBasedStateMachine):
         self.pks[name] = following.pk
         return run.questions[-1]
 
-    @rule(question=questions, door=doors)
-    def cancel_question(self, question: model.Question, door: str) -> None:
-        expected = self._run_of(question).cancel_question(question)
-        assert self.doors.cancel_question(self.pks[question.name], door) == expected
+    @rule(question=questions, door=doors, control=controls)
+    def cancel_question(self, question: model.Question, door: str, control: str) -> None:
+        token = self.token(self.run_of(question), control)
+        expected = self.run_of(question).cancel_question(question, token)
+        assert self.doors.cancel_question(self.pks[question.name], token, door) == expected
 
-    @rule(run=runs, end=st.sampled_from(["cancel", "succeeded", "failed"]), door=doors)
-    def end_run(self, run: model.Run, end: str, door: str) -> None:
+    @rule(
+        run=runs,
+        end=st.sampled_from(["cancel", "succeeded", "failed"]),
+        door=doors,
+        control=controls,
+    )
+    def end_run(self, run: ActingRun, end: str, door: str, control: str) -> None:
         """Late, since little is left to do with a run that has ended; or once more."""
-        if run.state not in model.TERMINAL and run.revision < 3:
+        if run.state not in model.TERMINAL and run.revision < 4:
             return
-        expected = run.cancel() if end == "cancel" else run.finish(end)
-        assert self.doors.end_run(self.pks[run.name], end, door) == expected
+        token = self.token(run, control)
+        expected = run.cancel() if end == "cancel" else run.finish(end, token)
+        assert self.doors.end_run(self.pks[run.name], end, token, door) == expected
 
     @rule(question=questions)
     def let_time_pass(self, question: model.Question) -> None:
         """To the deadline of an open question, or of an approval's use."""
         pk = self.pks[question.name]
-        if question.state == model.OPEN:
+        if question.is_open:
             question.is_due = True
             self._pass("approvals_interrupt", "expires_at", pk)
-        elif question.state == "DECIDED" and question.is_unused_approval:
+        elif question.is_unused_approval and question.is_valid:
             question.is_valid = False
             self._pass(
                 "approvals_decision", "valid_until", Interrupt.objects.get(pk=pk).decision.pk
             )
 
     @rule(run=runs, is_sweep=st.booleans())
-    def look(self, run: model.Run, is_sweep: bool) -> None:
+    def look(self, run: ActingRun, is_sweep: bool) -> None:
         """What is past its deadline has ended for whoever looks, swept up or not."""
-        for each in self._all() if is_sweep else [run]:
+        for each in self.all() if is_sweep else [run]:
             each.settle()
         if is_sweep:
             sweep()
         shape = self.doors.http.get(f"/runs/{self.pks[run.name]}?all=1").json()
         assert (shape["state"], shape["revision"]) == (run.state, run.revision)
-        can = {"ask", "cancel"} if run.state not in model.TERMINAL else set()
-        can |= {"lease"} if run.state not in model.TERMINAL else set()
-        can |= {"finish"} if run.state in ("READY", "EXPIRED") else set()
-        assert set(shape["can"]) == can
+        assert set(shape["can"]) == run.can()
 
     @invariant()
     def both_tell_the_same(self) -> None:
-        for run in self._all():
+        for run in self.all():
             row = RunRow.objects.get(pk=self.pks[run.name])
             assert (row.state, row.revision, row.outcome) == (run.state, run.revision, run.outcome)
+            assert row.cancel_requested is run.cancel_requested
+            assert (row.fencing_token, row.lease is not None) == (run.token, run.is_held)
             rows = Interrupt.objects.filter(run=row).select_related("decision")
             rows = rows.prefetch_related("approvals__user")
             told = {attempt.pk: self._told(attempt) for attempt in rows}
             assert told == {self.pks[q.name]: self._expected(run, q) for q in run.questions}
+            used = {action.pk: self.told_of(action) for action in Action.objects.filter(run=row)}
+            assert used == {self.pks[each.name]: self.expected_of(each) for each in run.actions}
 
     @invariant()
     def every_promise_holds(self) -> None:
-        assert broken(self.pks[run.name] for run in self._all()) == []
+        assert broken(self.pks[run.name] for run in self.all()) == []
 
     def _told(self, row: Interrupt) -> dict[str, Any]:
         decision = getattr(row, "decision", None)
         value = decision and (decision.args if decision.approved_asked else decision.response_value)
+        key = decision and decision.idempotency_key
         return {
             "call_id": row.call_id,
             "attempt": row.attempt,
@@ -252,9 +277,11 @@ class Conversation(RuleBasedStateMachine):
             "superseded_by": row.superseded_by_id,
             "allowed": set(row.allowed_decisions),
             "decision": decision and (decision.kind, decision.by_name, value),
+            "handback": row.handback,
+            "key": key and self.keys.setdefault(key, row.pk),
         }
 
-    def _expected(self, run: model.Run, question: model.Question) -> dict[str, Any]:
+    def _expected(self, run: ActingRun, question: model.Question) -> dict[str, Any]:
         return {
             "call_id": question.ask.call_id,
             "attempt": question.attempt,
@@ -265,24 +292,22 @@ class Conversation(RuleBasedStateMachine):
             "required": question.required,
             "is_latest": run.is_last(question),
             "approved_by": set(question.approved_by),
-            "approvals_so_far": len(question.approved_by),
+            "approvals_so_far": len(question.approved_by) + question.sent_again,
             "superseded_by": question.superseded_by and self.pks[question.superseded_by],
             "allowed": question.ask.offered(),
             "decision": question.decision,
+            "handback": question.handback,
+            "key": question.key and self.pks[question.key],
         }
 
-    def _all(self) -> list[model.Run]:
+    def all(self) -> list[ActingRun]:
         found = list(self.roots)
         for run in found:
             found.extend(run.children)
         return found
 
-    def _run_of(self, question: model.Question) -> model.Run:
-        return next(run for run in self._all() if question in run.questions)
-
-    def _name(self, prefix: str) -> str:
-        self.names += 1
-        return f"{prefix}{self.names}"
+    def run_of(self, question: model.Question) -> ActingRun:
+        return next(run for run in self.all() if question in run.questions)
 
     def _pass(self, table: str, column: str, pk: str) -> None:
         with connection.cursor() as cursor:
@@ -312,7 +337,12 @@ def test_any_order_of_commands_does_what_the_contract_says(
     as_owner: None, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "_buckets", lambda: None)  # no limit on one key's requests
-    Agent.objects.filter(pk=cast.agent.pk).update(responsible=cast.bob)
+    monkeypatch.setattr(settings_of_django, "PLACET_GRANT_TTL_S", 0)  # no finding is too early
+    agent, key = Agent.create(
+        "executor", tenant=cast.tenant, any_owner=True, scopes=ALL_SCOPES, by=OPERATOR
+    )
+    cast = replace(cast, agent=agent, key=key)
+    Agent.objects.filter(pk=agent.pk).update(responsible=cast.bob)
     assert isinstance(PolicyVersion.set(cast.tenant, model.POLICY, by=OPERATOR), PolicyVersion)
     machine = type("Conversation", (Conversation,), {"cast": cast})
     run_state_machine_as_test(
