@@ -11,6 +11,8 @@ from audit.numbering import number_events
 from identity.management.reporting import OPERATOR
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind, InterruptKind
+from runs.models import Action
+from tests.approvals.acting import Executor
 from tests.cast import EDITABLE, PAYMENT, Cast, question
 from tests.hostile import HOSTILE as TEXTS
 from tests.owner import fall_due
@@ -95,6 +97,12 @@ def questions(cast: Cast) -> dict[str, Interrupt]:
     cast.decide(found["responded"], cast.rob, decision=DecisionKind.RESPOND, response="Tuesday")
     found["cancelled"].cancel(agent=cast.agent)
     fall_due(found["expired"].pk)
+    executor = Executor(cast)
+    executor.unknown()
+    begun = executor.http.post("/runs", {"title": "Pay the other vendor", "owner": "alice"})
+    executor.run = begun.json()["id"]
+    action, token = executor.in_flight()
+    executor.result(action, token, result={"payment": "P-1"})
     story = Story(cast)
     for number in range(12):
         kind = ("approve", "edit", "reject")[number % 3]
@@ -108,6 +116,8 @@ def states(asked: dict[str, Interrupt]) -> dict[str, State]:
     """Everything to look at, by a name."""
     at = {name: f"/interrupts/{interrupt.pk}/" for name, interrupt in asked.items()}
     run = f"/runs/{asked['plain'].run_id}/"
+    unknown, carried_out = Action.objects.order_by("pk")
+    found_out = f"/actions/{unknown.pk}/reconcile/"
     return {
         **{name: State(path) for name, path in at.items()},
         "only looking": State(at["plain"], "ada"),
@@ -122,6 +132,12 @@ def states(asked: dict[str, Interrupt]) -> dict[str, State]:
         "runs": State("/runs/"),
         "a run": State(run, "ada"),
         "a run of others": State(run),
+        "a run with an action": State(f"/runs/{carried_out.run_id}/", "ada"),
+        "a run that stopped": State(f"/runs/{unknown.run_id}/", "ada"),
+        "unknown": State("/unknown/", "ada"),
+        "finding out": State(found_out, "ada"),
+        "finding out refused": State(found_out, "ada", _find_without_evidence),
+        "found out": State(f"/actions/{carried_out.pk}/reconcile/", "ada"),
         "audit": State("/audit/", "ada"),
         "audit filtered": State("/audit/?type=interrupt.decided&tool=pay_vendor", "ada"),
         "audit filtered away": State("/audit/?tool=nothing", "ada"),
@@ -151,6 +167,12 @@ def _edit(page: Page) -> None:
 def _reject_without_reason(page: Page) -> None:
     page.locator("button[value=reject]").click()
     page.locator('[data-code="reason_required"]').wait_for()
+
+
+def _find_without_evidence(page: Page) -> None:
+    page.locator("[name=outcome][value=executed]").check()
+    page.locator("#say button").last.click()
+    page.locator(".fault").first.wait_for()
 
 
 def _reveal(page: Page) -> None:

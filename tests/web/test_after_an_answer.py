@@ -8,8 +8,10 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.models import Interrupt, PolicyVersion
 from identity.management.reporting import OPERATOR
+from identity.models import User
+from identity.roles import Role
 from placet.protocol.states import DecisionKind
-from tests.cast import EDITABLE, PAYMENT, Cast, question
+from tests.cast import EDITABLE, PASSWORD, PAYMENT, Cast, question
 from tests.owner import fall_due
 from tests.web.browser import answer, browser, buttons, look, onward, words
 
@@ -189,4 +191,33 @@ def test_a_question_costs_the_same_queries_however_many_wait_or_are_equal(cast: 
     with CaptureQueriesContext(connection) as many:
         look(rae, interrupt)
 
+    assert len(many) == len(few)
+
+
+def test_a_question_costs_the_same_queries_whatever_happened_to_it(cast: Cast) -> None:
+    """Approvals, looks of several people, refusals and attempts before it."""
+    people = [
+        User.create(
+            f"reviewer-{n}", tenant=cast.tenant, role=Role.REVIEWER, password=PASSWORD, by=OPERATOR
+        )
+        for n in range(6)
+    ]
+    by_many = {"id": "m", "approvals": [{"from": {"roles": ["reviewer"]}, "count": 7}]}
+    PolicyVersion.set(cast.tenant, [by_many], by=OPERATOR)  # type: ignore[list-item]
+    run = cast.run()
+    cast.ask(run, question(args={"n": 0}))
+    interrupt = cast.ask(run, question(args={"n": 1}))
+    otto = browser(cast.otto)
+    answer(browser(cast.rob), interrupt, decision="approve")
+    look(otto, interrupt)
+    with CaptureQueriesContext(connection) as few:
+        look(otto, interrupt)
+
+    for user in people[:5]:
+        answer(browser(user), interrupt, decision="reject", reason="")
+        answer(browser(user), interrupt, decision="approve")
+    with CaptureQueriesContext(connection) as many:
+        page = look(otto, interrupt)
+
+    assert "reviewer-4" in words(page)
     assert len(many) == len(few)
