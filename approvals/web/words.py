@@ -26,7 +26,7 @@ DECIDED: Words = {
 }
 PLAIN: Words = {
     "interrupt.asked": pgettext_lazy("deed", "asked"),
-    "interrupt.shown": pgettext_lazy("deed", "saw the whole question"),
+    "interrupt.shown": pgettext_lazy("deed", "was shown the whole question"),
     "interrupt.partly_approved": pgettext_lazy("deed", "approved it; more approvals are needed"),
     "interrupt.superseded": pgettext_lazy(
         "deed", "asked again, and a newer question took its place"

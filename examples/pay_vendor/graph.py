@@ -1,8 +1,8 @@
 """The agent as a LangGraph graph: begin → plan → ask → wait → act → plan → finish.
 
 Each node may run twice, after a crash or on resuming, and nothing happens twice: the run is
-named by the thread, the question by its tool call, the payment by the decision's idempotency
-key. What resumes the graph only wakes it; what was decided is read from the server.
+named by the thread, the question by its tool call, and the dispatch uses the approval up. What
+resumes the graph only wakes it; what was decided is read from the server.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,7 @@ EDITABLE = {
 }
 
 
-STUB = (
-    "  (The bank is a file here, which honors an idempotency key once: this version of the\n"
-    "  server does not hand out dispatches yet.)"
-)
+STUB = "  (The bank is a file here. It does one idempotency key once.)"
 
 
 class State(MessagesState):
@@ -119,27 +116,31 @@ class Payer:
         if datetime.fromisoformat(decision["valid_until"]) <= datetime.now(UTC):
             say("That approval is no longer valid.")
             return Command(goto="ask")
-        return ended(call, self._pay(call, asked), "succeeded")
+        return self._pay(call, asked)
 
     def _replanned(self, call: ToolCall, news: str) -> Next:
         say(f"News: {news}")
         dropped = answered(call, "Not paid: the plan changed.")
         return Command(goto="plan", update={"messages": [dropped, HumanMessage(news)]})
 
-    def _pay(self, call: ToolCall, asked: dict[str, Any]) -> str:
+    def _pay(self, call: ToolCall, asked: dict[str, Any]) -> Next:
         """Pay what was approved: the planned arguments, or those that a person put in place.
 
-        This version of the server does not hand out dispatches yet. That a payment is made at
-        most once is therefore up to the tool, which has to honor the idempotency key.
+        The dispatch uses the approval up, and only it permits paying. An agent that was killed
+        after it finds the action used: whether it paid is then for people to find out.
         """
         decision = asked["decision"]
         is_planned = asked_sha256(call["name"], call["args"]) == asked["requested_sha256"]
         is_approved = asked_sha256(call["name"], decision["args"]) == decision["approved_sha256"]
         if not (is_planned and is_approved):
             raise NotWhatWasApproved(f"The approval {decision['id']} is not for this call.")
-        if self.ledger.pay(decision["idempotency_key"], decision["args"]):
-            return f"Paid {told(decision['args'])}."
-        return f"Paid before, under the same key: {told(decision['args'])}."
+        try:
+            action = self.placet.dispatch(asked["run_id"], asked["id"], decision["args"])
+        except Refused as refused:
+            return ended(call, f"I do not pay: {refused}", "failed")
+        self.ledger.pay(action["idempotency_key"], action["args"])
+        self.placet.succeeded(action)
+        return ended(call, f"Paid {told(action['args'])}.", "succeeded")
 
     def finish(self, state: State) -> None:
         """End the run with its outcome, unless somebody else ended it."""

@@ -1,4 +1,4 @@
-"""Placet over plain HTTP: the four calls that this agent needs, and the digest."""
+"""Placet over plain HTTP: the calls that this agent needs, and the digest."""
 
 import hashlib
 import time
@@ -8,6 +8,7 @@ import httpx
 import rfc8785
 
 LONGEST_WAIT_S = 55
+LEASE_S = 60
 PAUSE_S, LONGEST_PAUSE_S = 0.5, 15.0
 TRY_AGAIN = {429, 502, 503, 504}
 
@@ -24,7 +25,8 @@ class Placet:
     """A server and the key of an agent.
 
     Every call may be repeated: a run is found by its `external_id`, a question by its
-    `call_id`. So a lost connection and a busy server are waited for, however long it takes.
+    `call_id`, and a dispatch that took effect is refused the second time. So a lost connection
+    and a busy server are waited for, however long it takes.
     """
 
     def __init__(self, url: str, key: str) -> None:
@@ -54,6 +56,20 @@ class Placet:
             found = self._call("GET", path, params={"wait_s": left_s})
             if found["state"] != "PENDING" or time.monotonic() >= deadline or left_s == 0:
                 return found
+
+    def dispatch(self, run_id: str, interrupt_id: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Use an approval up, under a lease taken with it: the license to act, once."""
+        lease = {"holder": "payer", "ttl_s": LEASE_S}
+        body = {"interrupt_id": interrupt_id, "args": args, "lease": lease}
+        return self._call("POST", f"/runs/{run_id}/dispatch", json=body)
+
+    def succeeded(self, action: dict[str, Any]) -> None:
+        """Say that the action was carried out, and give the run back."""
+        token = {"fencing_token": action["fencing_token"]}
+        self._call(
+            "POST", f"/actions/{action['id']}/result", json={**token, "outcome": "succeeded"}
+        )
+        self._call("POST", f"/runs/{action['run_id']}/lease/release", json=token)
 
     def finish_run(self, run_id: str, outcome: str) -> dict[str, Any]:
         """End a run: succeeded, failed or rejected."""
