@@ -246,7 +246,8 @@ def test(arguments: list[str]) -> int:
     if arguments or was_interrupted() or not any(ROOT.glob("tests/e2e/**/test_*.py")):
         return code
     if any(map(shutil.which, CHROMIUM)):
-        return child([*pytest, "tests/e2e"], in_browser) or code
+        many = [*spread[:2], "--dist", "worksteal"]
+        return child([*pytest, *many, "tests/e2e"], in_browser) or code
     say("The browser tests did not run: there is no Chromium (apt-get install chromium)")
     return code or int(os.environ.get("CI") == "true")
 
