@@ -2,6 +2,7 @@
 
 `X-Die: before-answer`: all is committed, no byte of the answer has left.
 `X-Die: before-wake`: the transaction has just committed, nobody has been told.
+`X-Die: before-commit`: the command has done all of its work, and none of it is committed.
 """
 
 import os
@@ -10,6 +11,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config import asgi
 from config.bridge import WSGIBridge
@@ -41,9 +44,20 @@ def wake(ids: Iterable[str], told: Callable[[Iterable[str]], None] = turn.wake) 
     told(ids)
 
 
+def commit(self: BaseDatabaseWrapper) -> None:
+    """The end of a transaction."""
+    if getattr(_request, "dies", None) == "before-commit":
+        die()
+    committed(self)
+
+
+committed = BaseDatabaseWrapper._commit
+
+
 def main() -> None:
     """Serve on the port given, with everything else as `manage.py serve` has it."""
     turn.wake = wake
+    BaseDatabaseWrapper._commit = commit
     bridge = WSGIBridge(dying, threads=asgi.THREADS, most_body_bytes=asgi.MOST_BODY_BYTES)
     app = LongPolls(bridge, hub=asgi.hub, routes=asgi.ROUTES, admit=asgi.admit)
     serve(app, hub=asgi.hub, host="127.0.0.1", port=int(sys.argv[1]))

@@ -4,49 +4,22 @@ Real processes, killed with SIGKILL, on a PostgreSQL of their own that is durabl
 """
 
 import os
-import shutil
 import signal
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import psutil
-import psycopg
 import pytest
 
-from config.embedded import SUPERUSER, Cluster
+from config.embedded import Cluster
 from config.env import Env
-from config.roles import create_roles
 from tests.approvals.api import ask_body
 from tests.concurrency.outside import LOST, Outside, Person, Process, Reply, told
 
 BEGIN = {"title": "Pay the vendor", "owner": "alice"}
 TOLD_WITHIN_S = 15.0
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Outside]:
-    folder = Path(tempfile.mkdtemp(prefix="placet-crash-"))
-    folder.chmod(0o755)
-    cluster = Cluster(folder, Env(os.environ).path("PLACET_PG_BINDIR"))
-    with cluster:
-        address = cluster.url(user=SUPERUSER, dbname="postgres")
-        with psycopg.connect(address, autocommit=True) as connection:
-            create_roles(connection)
-        site = Outside(cluster)
-        site.fill()
-        yield site
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def server(site: Outside) -> Iterator[Process]:
-    with site.server() as server:
-        yield server
 
 
 def begun(server: Process) -> str:
