@@ -56,7 +56,7 @@ class Bench:
         each = self.plan.transactions // clients
         with superuser(self.cluster) as database:
             database.execute("CHECKPOINT")
-            before = _flushes(database)
+            before = flushes_so_far(database)
             ran = pgbench(
                 self.cluster,
                 self.scripts[name],
@@ -65,7 +65,7 @@ class Bench:
                 each=each,
                 first=self.used,
             )
-            flushes = _flushes(database) - before
+            flushes = flushes_so_far(database) - before
         self.used += self.plan.transactions
         return ran.transactions / flushes, f"{ran.per_s:.0f}/s"
 
@@ -119,7 +119,7 @@ def _prepare(cluster: Cluster, plan: Plan) -> Bench:
     return Bench(cluster, plan, scripts)
 
 
-def _flushes(database: Database) -> int:
+def flushes_so_far(database: Database) -> int:
     """The flushes of the log so far; the server tells of them with a delay."""
     time.sleep(STATISTICS_SETTLE_S)
     sql = FLUSHES[database.info.server_version >= IO_STATISTICS_SINCE]

@@ -19,7 +19,7 @@ DIGITS = 26
 BASE = 10**9
 COUNT = f"\\set n :n + 1\n\\set k {BASE} + :first + :client_id * :each + :n\n"
 
-_ID = re.compile(r"\b(run|int|dec)_[0-9a-z]{26}\b")
+_ID = re.compile(r"\b(run|int|dec|act)_[0-9a-z]{26}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,15 @@ def post(path: str, *, cookie: str, form: str) -> bytes:
         f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncookie: {cookie}\r\n"
         "content-type: application/x-www-form-urlencoded\r\n"
         f"content-length: {len(form.encode())}\r\n\r\n{form}"
+    ).encode()
+
+
+def post_json(path: str, *, key: str, body: object) -> bytes:
+    """The request of an agent that sends a value."""
+    text = json.dumps(body)
+    return (
+        f"POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(text.encode())}\r\n\r\n{text}"
     ).encode()
 
 
