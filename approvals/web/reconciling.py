@@ -101,7 +101,6 @@ def _panel(refusal: Refusal, sight: ActionSight, *, is_open: bool) -> Panel:
         text=sentence(refusal.detail),
         remedy=_remedy(refusal, is_early=is_early),
         at=sight.action.grant_ends_at if is_early else sight.action.ended_at,
-        faults=refusal.faults,
         way=way,
     )
 

@@ -319,6 +319,38 @@
     });
   });
 
+  // ---- A handoff that is being checked: when the stream tells of a change, read the page again.
+
+  let stream = null;
+  let heard = "";
+
+  function awaitCheck() {
+    const isAwaited = document.querySelector("[data-awaited]") !== null;
+    if (!isAwaited || !("EventSource" in window)) {
+      stream?.close();
+      stream = null;
+      return;
+    }
+    if (stream) return;
+    heard = "";
+    stream = new EventSource("/inbox/live/");
+    stream.addEventListener("inbox", (event) => {
+      const before = heard;
+      heard = event.data;
+      if (before && before !== heard) reread().then(tellChecked);
+    });
+    stream.addEventListener("ended", () => stream?.close());
+  }
+
+  // What came of the check is said where reading goes on.
+  function tellChecked() {
+    if (document.querySelector("[data-awaited]")) return;
+    const told = document.querySelector(".unlike, .standing");
+    told?.setAttribute("tabindex", "-1");
+    told?.focus({ preventScroll: true });
+    told?.scrollIntoView({ block: "nearest" });
+  }
+
   // The way from the bar to a part that is folded unfolds it.
   document.addEventListener("click", (event) => {
     const way = event.target.closest?.("[data-open]");
@@ -346,6 +378,7 @@
   function start() {
     startClock();
     startGate();
+    awaitCheck();
     sizes.disconnect();
     sizes.observe(document.getElementById("main"));
   }
