@@ -29,11 +29,10 @@ def agent_interrupt(agent: Agent, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id in a run that this agent created."""
     if not is_id(interrupt_id):
         return None
-    return (
-        Interrupt.objects.select_related("run", "decision")
-        .filter(tenant_id=agent.tenant_id, run__agent=agent, pk=interrupt_id)
-        .first()
-    )
+    row = found(Interrupt, interrupt_id)
+    if row is None or (row.tenant_id, row.agent_id) != (agent.tenant_id, agent.pk):
+        return None
+    return row
 
 
 def visible_interrupts(user: User) -> "QuerySet[Interrupt]":

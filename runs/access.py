@@ -3,6 +3,7 @@
 from identity.models import Agent
 from runs.ids import is_id
 from runs.models import Action, Run
+from runs.rows import found
 
 
 def agent_run(agent: Agent, run_id: str) -> Run | None:
@@ -16,4 +17,8 @@ def agent_action(agent: Agent, action_id: str) -> Action | None:
     """The action of this id in a run that this agent created."""
     if not is_id(action_id):
         return None
-    return Action.objects.filter(tenant_id=agent.tenant_id, run__agent=agent, pk=action_id).first()
+    action = found(Action, action_id)
+    if action is None or action.tenant_id != agent.tenant_id:
+        return None
+    run = found(Run, action.run_id)
+    return action if run is not None and run.agent_id == agent.pk else None

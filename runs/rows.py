@@ -20,6 +20,15 @@ def found(model: type[Row], pk: object) -> Row | None:
     return _row(model, pk, "")
 
 
+def first(model: type[Row], condition: str, *values: object) -> Row | None:
+    """The first row of a condition that is written in SQL, an order after it included."""
+    sql, names = _from(model)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{sql} WHERE {condition} LIMIT 1", values)  # type: ignore[arg-type]
+        found = cursor.fetchone()
+    return None if found is None else model.from_db(connection.alias, names, found)
+
+
 def locked(model: type[Row], pk: object) -> Row:
     """The row of this key, held FOR UPDATE until the transaction ends; DoesNotExist without it."""
     row = _row(model, pk, " FOR UPDATE")
@@ -63,11 +72,18 @@ def _row(model: type[Row], pk: object, lock: str) -> Row | None:
 
 @cache
 def _selected(model: type[Model]) -> tuple[str, list[str]]:
+    sql, names = _from(model)
+    assert model._meta.pk is not None
+    return f'{sql} WHERE "{model._meta.pk.column}" = %s', names
+
+
+@cache
+def _from(model: type[Model]) -> tuple[str, list[str]]:
     meta = model._meta
-    assert meta.pk is not None
     columns = ", ".join(f'"{field.column}"' for field in meta.concrete_fields)
-    sql = f'SELECT {columns} FROM "{meta.db_table}" WHERE "{meta.pk.column}" = %s'
-    return sql, [field.attname for field in meta.concrete_fields]
+    return f'SELECT {columns} FROM "{meta.db_table}"', [
+        field.attname for field in meta.concrete_fields
+    ]
 
 
 @cache

@@ -20,7 +20,7 @@ from placet.protocol.reading import JSONValue, read_json
 from placet.protocol.states import DecisionKind, InterruptState
 from runs.ids import new_id
 from runs.models import Action, Turn
-from runs.rows import insert, update
+from runs.rows import first, insert, update
 
 if TYPE_CHECKING:
     from approvals.models.interrupt import Interrupt
@@ -113,6 +113,13 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return self.pk
+
+    @classmethod
+    def of(cls, interrupt: "Interrupt") -> "Decision":
+        """The decision of a decided interrupt."""
+        row = first(cls, "interrupt_id = %s", interrupt.pk)
+        assert row is not None
+        return row
 
     @property
     def actor(self) -> Actor:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from approvals.models.account import foreign_account
-from approvals.models.decision import actor_value
+from approvals.models.decision import Decision, actor_value
 from approvals.models.interrupt import Interrupt
 from approvals.models.observation import Observation
 from approvals.models.policy import PolicyVersion
@@ -20,7 +20,7 @@ from approvals.rules.observing import differences, is_recent
 from approvals.rules.policy import names_tool, rule_for
 from audit.chain import instant
 from identity.access import lock_standing
-from identity.models import Agent
+from identity.models import Agent, User
 from placet.protocol.digest import canonical_asked, sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
@@ -29,6 +29,7 @@ from runs import grant
 from runs.ids import new_id
 from runs.models import Action, Run, SigningKey, Turn
 from runs.models.action import Approved
+from runs.rows import first, found
 from runs.rules.lease import NewLease
 from runs.rules.refusal import Refusal
 
@@ -92,8 +93,10 @@ class Use:
         target = interrupt.content["target"]
         assert target is None or isinstance(target, dict)
         text = canonical_asked(tool=interrupt.tool, args=wanted.args, target=target)
-        used_by = Action.objects.filter(interrupt_id=interrupt.pk).values_list("pk", flat=True)
-        use = cls(turn, agent, wanted, interrupt, sha256_hex(text), used_by.first())
+        if interrupt.state == InterruptState.DECIDED:
+            interrupt.decision = Decision.of(interrupt)
+        used = first(Action, "interrupt_id = %s", interrupt.pk)
+        use = cls(turn, agent, wanted, interrupt, sha256_hex(text), used.pk if used else None)
         use.forbidden_by = use._forbidden_by()
         return use
 
@@ -116,7 +119,9 @@ class Use:
         standing, persons = lock_standing(self.agent.pk, run.tenant_id, [run.owner_id])
         if not standing.is_active:
             return Refusal(code=RefusalCode.UNAUTHENTICATED)
-        if not persons[run.owner_id].is_active or not self.agent.may_act_for(run.owner):
+        owner = found(User, run.owner_id)
+        assert owner is not None
+        if not persons[run.owner_id].is_active or not self.agent.may_act_for(owner):
             return Refusal(
                 code=RefusalCode.NOT_PERMITTED,
                 detail="This agent may no longer act for the run's owner.",
@@ -197,7 +202,7 @@ class Use:
         run, decision, key = self.turn.run, self.interrupt.decision, SigningKey.in_use()
         claims: dict[str, JSONValue] = {
             "iss": settings.PLACET_BASE_URL,
-            "aud": f"{run.tenant.slug}/{approved.tool}",
+            "aud": f"{self.agent.tenant.slug}/{approved.tool}",
             "sub": self.agent.public_id,
             "jti": action_id,
             "iat": grant.seconds(self.turn.now),

@@ -10,6 +10,7 @@ from placet.protocol.canonical import canonical
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import Fault
+from runs.rows import first
 
 
 class Saved(models.Model):
@@ -41,7 +42,7 @@ class Saved(models.Model):
     @classmethod
     def in_force(cls, tenant_id: int) -> Self | None:
         """The tenant's newest version; None where nothing was ever saved."""
-        return cls._default_manager.filter(tenant_id=tenant_id).order_by("-version").first()
+        return first(cls, "tenant_id = %s ORDER BY version DESC", tenant_id)
 
     @classmethod
     def set(cls, tenant: Tenant, document: JSONValue, *, by: Actor) -> Self | tuple[Fault, ...]:

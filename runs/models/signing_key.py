@@ -8,6 +8,7 @@ from django.db import IntegrityError, models, transaction
 
 from runs import grant, sealing
 from runs.clock import database_now
+from runs.rows import first
 
 PURPOSE = "grant-key"
 
@@ -36,7 +37,7 @@ class SigningKey(models.Model):
     @classmethod
     def in_use(cls) -> "SigningKey":
         """The key that signs now; the first is made here, and of two at once one wins."""
-        if key := cls.objects.filter(retired_at__isnull=True).first():
+        if key := first(cls, "retired_at IS NULL"):
             return key
         try:
             with transaction.atomic():
