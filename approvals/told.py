@@ -20,7 +20,7 @@ from approvals.rules.policy import DEFAULT_RULE, Rule
 from identity.access import people
 from identity.models import User
 from identity.person import Person
-from placet.protocol.states import InterruptKind
+from placet.protocol.states import InterruptKind, InterruptState
 from runs.asked import Waiting
 
 MAY_STILL_DECIDE = """
@@ -96,6 +96,8 @@ def _as_waiting(row: Interrupt) -> Waiting:
         expires_at=row.expires_at,
         remind_before_s=rule.remind_before_s,
         escalate_after_s=rule.escalate.after_s if rule.escalate else None,
+        handed_back_by=row.handed_back_by_id,
+        reopened=row.handback if row.state == InterruptState.PENDING else 0,
     )
 
 

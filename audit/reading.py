@@ -148,14 +148,16 @@ def events_after(
     limit: int,
     run_id: str | None = None,
     agent_id: int | None = None,
-    type_: str | None = None,
+    types: Sequence[str] = (),
 ) -> Feed:
     """Give the tenant's events with numbers above `after`, each once, in two queries.
 
-    `agent_id` restricts them to runs of one agent, `run_id` to one run, `type_` to one type.
+    `agent_id` restricts them to runs of one agent, `run_id` to one run, `types` to some types.
     """
     newest = newest_n(tenant_id)
-    wanted = EventFilter(run_id=run_id, agent_id=agent_id, type=type_).condition()
+    wanted = EventFilter(run_id=run_id, agent_id=agent_id).condition()
+    if types:
+        wanted &= Q(type__in=types)
     events = Event.objects.filter(
         wanted, tenant_id=tenant_id, numbered__tenant_id=tenant_id
     ).filter(numbered__n__gt=after, numbered__n__lte=newest)

@@ -4,19 +4,25 @@ Each step can be repeated: the cursor moves with what was read, what falls due i
 what it became, and unique keys hold what two workers or a restart would do twice.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from audit.reading import events_after, newest_numbers
+from audit.reading import RecordedEvent, events_after, newest_numbers
+from identity.access import people
 from identity.models import Tenant
+from identity.roles import Role
 from notices.models import Address, Browser, Choice, Cursor, Due, Notice
 from notices.rules.channels import WEBPUSH
 from notices.rules.kinds import Kind
 from notices.rules.timing import reminder_at
 from runs.asked import Waiting, questions
 from runs.clock import database_now
+from runs.models import Action
+
+BEGINNING = ("interrupt.asked", "interrupt.reopened", "action.unknown")
+"""The events of which people are told."""
 
 EVENTS = 500
 DUE = 100
@@ -41,23 +47,41 @@ def _read_tenant(tenant_id: int) -> int:
         if cursor is None:
             return 0  # another worker reads this tenant now
         feed = events_after(
-            tenant_id=tenant_id, after=cursor.n, limit=EVENTS, type_="interrupt.asked"
+            tenant_id=tenant_id, after=cursor.n, limit=EVENTS, types=list(BEGINNING)
         )
-        asked = [event.interrupt_id for event in feed.events if event.interrupt_id]
-        _plan(tenant_id, asked)
+        _plan(tenant_id, feed.events)
         Cursor.objects.filter(tenant_id=tenant_id).update(n=feed.next)
     return len(feed.events)
 
 
-def _plan(tenant_id: int, interrupt_ids: Collection[str]) -> None:
-    """What was answered or ended in the meantime needs no message."""
-    if not interrupt_ids:
-        return
-    now = database_now()
+def _plan(tenant_id: int, events: Sequence[RecordedEvent]) -> None:
+    """What was answered, ended or found out in the meantime needs no message."""
+    begun: dict[str, list[str]] = {name: [] for name in BEGINNING}
+    for event in events:
+        if event.interrupt_id:
+            begun[event.type].append(event.interrupt_id)
+    asked, reopened, lost = begun.values()
+    now, open_now = database_now(), questions().waiting(tenant_id, {*asked, *reopened})
     planned = [
         Due(tenant_id=tenant_id, interrupt_id=question.id, kind=kind.value, due_at=max(at, now))
-        for question in questions().waiting(tenant_id, interrupt_ids).values()
+        for question in open_now.values()
+        if question.id in asked
         for kind, at in _times(question).items()
+    ]
+    planned += [
+        Due(
+            tenant_id=tenant_id,
+            interrupt_id=question.id,
+            kind=Kind.REOPENED.value,
+            occasion=question.reopened,
+            due_at=now,
+        )
+        for question in open_now.values()
+        if question.id in reopened and question.reopened
+    ]
+    planned += [
+        Due(tenant_id=tenant_id, interrupt_id=pk, kind=Kind.UNKNOWN.value, due_at=now)
+        for pk in Action.unknown_of(tenant_id, lost)
     ]
     Due.objects.bulk_create(planned, ignore_conflicts=True)
 
@@ -91,23 +115,24 @@ def fan_out() -> int:
 
 
 def _fan_out(tenant_id: int, rows: Collection[Due]) -> None:
-    open_now = questions().waiting(tenant_id, {row.interrupt_id for row in rows})
+    open_now = subjects(tenant_id, rows)
     ways = ways_to_people(tenant_id) if open_now else {}
     now = database_now()
     notices = []
     for row in rows:
-        if (question := open_now.get(row.interrupt_id)) is None:
+        if (subject := open_now.get(row.pk)) is None:
             continue
         kind = Kind(row.kind)
         willing = _willing(tenant_id, ways, kind)
-        for user_id in sorted(concerned(kind, question, willing)):
+        for user_id in sorted(concerned(kind, subject, willing)):
             notices += [
                 Notice(
                     tenant_id=tenant_id,
                     user_id=user_id,
                     channel=channel,
                     kind=kind.value,
-                    interrupt_id=question.id,
+                    interrupt_id=row.interrupt_id,
+                    occasion=row.occasion,
                     due_at=now,
                 )
                 for channel in ways[user_id]
@@ -115,18 +140,61 @@ def _fan_out(tenant_id: int, rows: Collection[Due]) -> None:
     Notice.objects.bulk_create(notices, ignore_conflicts=True)
 
 
-def concerned(kind: Kind, question: Waiting, among: Collection[int]) -> frozenset[int]:
-    """Give those of these people whom this is for: whose answer would count now."""
+Subject = Waiting | Action
+"""What a message is about: a question that waits, or an action of unknown outcome."""
+
+
+def subjects(tenant_id: int, rows: Iterable[Due | Notice]) -> dict[int, Subject]:
+    """Give what these are about, by their keys, as far as it is still so."""
+    given = list(rows)
+    lost = {row.interrupt_id or "" for row in given if row.kind == Kind.UNKNOWN}
+    asked = {row.interrupt_id or "" for row in given if row.kind != Kind.UNKNOWN}
+    open_now = questions().waiting(tenant_id, asked) if asked else {}
+    unknown = Action.unknown_of(tenant_id, lost) if lost else {}
+    found: dict[int, Subject] = {}
+    for row in given:
+        pk = row.interrupt_id or ""
+        if row.kind == Kind.UNKNOWN and pk in unknown:
+            found[row.pk] = unknown[pk]
+        elif row.kind != Kind.UNKNOWN and pk in open_now and _is_still(row, open_now[pk]):
+            found[row.pk] = open_now[pk]
+    return found
+
+
+def _is_still(row: Due | Notice, question: Waiting) -> bool:
+    """Whether a question that was opened again still waits because of that."""
+    return row.kind != Kind.REOPENED or question.reopened == row.occasion
+
+
+def concerned(kind: Kind, subject: Subject, among: Collection[int]) -> frozenset[int]:
+    """Give those of these people whom this is for: whose answer would count now.
+
+    An unknown outcome is for the run's owner and the admins, a page that was not accepted for
+    who handed it back.
+    """
     if not among:
         return frozenset()
+    if isinstance(subject, Action):
+        return _to_find_out(subject, among)
+    question = subject
     first = questions().first_asked
     match kind:
         case Kind.ESCALATION:
             return questions().escalated_to(question, among)
+        case Kind.REOPENED:
+            return first(question, among) & {question.handed_back_by}
         case Kind.REMINDER if question.escalate_at and question.escalate_at <= database_now():
             return first(question, among) | questions().escalated_to(question, among)
         case _other:
             return first(question, among)
+
+
+def _to_find_out(action: Action, among: Collection[int]) -> frozenset[int]:
+    return frozenset(
+        person.id
+        for person in people(action.tenant_id, among).values()
+        if person.is_active and (person.role == Role.ADMIN or person.id == action.run.owner_id)
+    )
 
 
 def ways_to_people(tenant_id: int) -> dict[int, list[str]]:
@@ -142,7 +210,8 @@ def ways_to_people(tenant_id: int) -> dict[int, list[str]]:
 
 
 def _willing(tenant_id: int, user_ids: Collection[int], kind: Kind) -> set[int]:
-    unwilling = Choice.objects.filter(tenant_id=tenant_id, **{kind.value: False})
+    wish = Kind.ASKED if kind is Kind.REOPENED else kind
+    unwilling = Choice.objects.filter(tenant_id=tenant_id, **{wish.value: False})
     return set(user_ids) - set(unwilling.values_list("user_id", flat=True))
 
 

@@ -1,7 +1,8 @@
 """Messages of the outbox on their way: claimed, made ready, finished. Sending is elsewhere.
 
 Guards that a message goes out only while it is true: before each attempt it is asked again
-whether the question still waits, and whether this person's answer would still count.
+whether the question still waits or the outcome is still unknown, and whether it is still this
+person's.
 """
 
 import random
@@ -19,7 +20,7 @@ from django.db.models import Min, QuerySet
 from identity.languages import reading, zone_names
 from identity.models import User
 from notices import wording
-from notices.fanout import concerned
+from notices.fanout import Subject, concerned, subjects
 from notices.models import Address, Browser, Choice, Notice
 from notices.rules.channels import EMAIL, WEBPUSH, Channel
 from notices.rules.kinds import Kind, NoticeState
@@ -31,6 +32,7 @@ from notices.senders.push import Push, Subscription
 from notices.wording import Message
 from runs.asked import Waiting, questions
 from runs.clock import database_now
+from runs.models import Action
 
 CLAIM_S: Final = 300
 """How long a claim holds; longer than any attempt, also one that waits for its turn."""
@@ -42,7 +44,7 @@ TOGETHER: Final = 3
 PER_HOUR: Final = 20
 """Messages about questions to one person in one channel; what is beyond waits and is joined."""
 
-URGENCY: Final = (Kind.ESCALATION, Kind.REMINDER, Kind.ASKED)
+URGENCY: Final = (Kind.ESCALATION, Kind.REOPENED, Kind.REMINDER, Kind.ASKED)
 
 READY = """
 (state = 'waiting' OR state = 'sending' AND claimed_until < statement_timestamp())
@@ -214,34 +216,48 @@ def _limited_until(user: User, channel: str, now: datetime) -> datetime | None:
     return oldest + timedelta(hours=1)
 
 
-def _still_true(user: User, rows: Sequence[Notice]) -> list[tuple[Notice, Waiting]]:
-    """Drop what was answered, ended or is not this person's any more."""
-    ids = {row.interrupt_id for row in rows if row.interrupt_id}
-    open_now = questions().waiting(user.tenant_id, ids) if ids else {}
-    told = []
-    for row in rows:
-        question = open_now.get(row.interrupt_id or "")
-        if question and user.pk in concerned(Kind(row.kind), question, [user.pk]):
-            told.append((row, question))
+def _still_true(user: User, rows: Sequence[Notice]) -> list[tuple[Notice, Subject]]:
+    """Drop what was answered, ended, found out or is not this person's any more."""
+    found = subjects(user.tenant_id, rows) if rows else {}
+    told = [
+        (row, found[row.pk])
+        for row in rows
+        if row.pk in found and user.pk in concerned(Kind(row.kind), found[row.pk], [user.pk])
+    ]
     _end([row for row in rows if row not in [kept for kept, _ in told]], NoticeState.DROPPED)
     return told
 
 
-def _worded(
-    told: Sequence[tuple[Notice, Waiting]],
-) -> Iterator[tuple[list[Notice], Message]]:
+def _worded(told: Sequence[tuple[Notice, Subject]]) -> Iterator[tuple[list[Notice], Message]]:
     """One message a question, its most urgent kind; one for all where they are many."""
     by_question: dict[str, list[Notice]] = {}
-    known: dict[str, Waiting] = {}
-    for row, question in told:
-        by_question.setdefault(question.id, []).append(row)
-        known[question.id] = question
-    if len(known) > TOGETHER:
-        yield [row for row, _ in told], wording.of_many([*known.values()])
+    asked: dict[str, Waiting] = {}
+    lost: list[tuple[Notice, Action]] = []
+    for row, subject in told:
+        if isinstance(subject, Action):
+            lost.append((row, subject))
+            continue
+        by_question.setdefault(subject.id, []).append(row)
+        asked[subject.id] = subject
+    yield from _of_unknown(lost)
+    if len(asked) > TOGETHER:
+        yield (
+            [row for rows in by_question.values() for row in rows],
+            wording.of_many([*asked.values()]),
+        )
         return
     for question_id, rows in by_question.items():
         kind = min((Kind(row.kind) for row in rows), key=URGENCY.index)
-        yield rows, wording.of_question(kind, known[question_id])
+        yield rows, wording.of_question(kind, asked[question_id])
+
+
+def _of_unknown(lost: Sequence[tuple[Notice, Action]]) -> Iterator[tuple[list[Notice], Message]]:
+    """One message an action, one for all where they are many."""
+    if len(lost) > TOGETHER:
+        yield [row for row, _ in lost], wording.of_many_unknown(len(lost))
+        return
+    for row, action in lost:
+        yield [row], wording.of_unknown(action)
 
 
 def _with_count(message: Message, user: User, way: Mail | Chat | Push) -> Message:

@@ -19,6 +19,7 @@ from django.utils.translation import ngettext, pgettext
 from notices.rules.kinds import Kind
 from notices.rules.plain import plain
 from runs.asked import Waiting
+from runs.models import Action
 
 LISTED: Final = 10
 """Questions that a message about many names one by one."""
@@ -104,6 +105,50 @@ def of_many(questions: Sequence[Waiting]) -> Message:
     )
 
 
+def of_unknown(action: Action) -> Message:
+    """Tell of an action of which nobody knows what became of it."""
+    names = {
+        "tool": plain(action.tool),
+        "agent": plain(action.run.agent.name),
+        "owner": plain(action.run.owner.username),
+    }
+    path = reverse("reconcile", args=[action.pk])
+    paragraphs = [
+        _(
+            "The agent %(agent)s was permitted to carry out %(tool)s, for %(owner)s, and nobody"
+            " heard what became of it. It may have happened."
+        )
+        % names,
+        _("See what is known, and say there what you find out: %(link)s") % {"link": link(path)},
+        _("The arguments are not in this message. The page shows them in full."),
+    ]
+    return Message(
+        title=_("It is not known what became of %(tool)s") % names,
+        body="\n\n".join(paragraphs),
+        brief=paragraphs[0],
+        path=path,
+        tag=action.interrupt_id,
+    )
+
+
+def of_many_unknown(count: int) -> Message:
+    """Tell of many such actions in one message."""
+    title = ngettext(
+        "The outcome of %(count)d action is not known",
+        "The outcomes of %(count)d actions are not known",
+        count,
+    ) % {"count": count}
+    path = reverse("unknown")
+    paragraphs = [
+        title + ".",
+        _("See what is known, and say there what you find out: %(link)s") % {"link": link(path)},
+        _("The arguments are not in this message. The pages show them in full."),
+    ]
+    return Message(
+        title=title, body="\n\n".join(paragraphs), brief=paragraphs[0], path=path, tag="unknown"
+    )
+
+
 def of_code(code: str) -> Message:
     """Carry the code that confirms an address."""
     paragraphs = [
@@ -169,6 +214,8 @@ def _title(kind: Kind) -> str:
             return _("Reminder: %(tool)s still waits for your answer")
         case Kind.ESCALATION:
             return _("Nobody has answered yet: %(tool)s")
+        case Kind.REOPENED:
+            return _("Not done yet: %(tool)s")
         case _other:
             return _("%(tool)s waits for your answer")
 
@@ -181,6 +228,11 @@ def _lead(kind: Kind) -> str:
             return _(
                 "The agent %(agent)s waits with %(tool)s, for %(owner)s, and those who were asked"
                 " have not answered. You may."
+            )
+        case Kind.REOPENED:
+            return _(
+                "The agent %(agent)s looked at the page for %(tool)s, for %(owner)s, and it is not"
+                " the one that was named. The question's page says what differs."
             )
         case _other:
             return _("The agent %(agent)s asks about %(tool)s, for %(owner)s.")

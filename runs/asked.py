@@ -14,6 +14,8 @@ from typing import Protocol
 class Waiting:
     """A question that takes an answer now; `owner` and `agent` are names.
 
+    `reopened` is the hand-back after which a handoff was opened again and waits since, else 0,
+    and `handed_back_by` the id of whoever handed it back.
     `remind_before_s` and `escalate_after_s` are what its rule says, None where it says nothing.
     """
 
@@ -26,6 +28,8 @@ class Waiting:
     expires_at: datetime
     remind_before_s: int | None
     escalate_after_s: int | None
+    reopened: int = 0
+    handed_back_by: int | None = None
 
     @property
     def escalate_at(self) -> datetime | None:

@@ -17,6 +17,7 @@ class Choice(models.Model):
     asked = models.BooleanField(default=True)
     reminder = models.BooleanField(default=True)
     escalation = models.BooleanField(default=True)
+    unknown = models.BooleanField(default=True)
     quiet_from = models.TimeField(null=True)
     quiet_until = models.TimeField(null=True)
     escalation_wakes = models.BooleanField(default=False)
@@ -36,11 +37,13 @@ class Choice(models.Model):
     def wants(self, kind: Kind) -> bool:
         """Whether messages of this kind are wanted."""
         match kind:
-            case Kind.ASKED:
+            case Kind.ASKED | Kind.REOPENED:
                 return self.asked
             case Kind.REMINDER:
                 return self.reminder
             case Kind.ESCALATION:
                 return self.escalation
+            case Kind.UNKNOWN:
+                return self.unknown
             case Kind.CODE | Kind.TEST:
                 return True

@@ -1,8 +1,8 @@
 """The outbox: how far the record was read, what falls due, and each message with its standing.
 
 Guards that nothing is sent inside a transaction, and that a restart sends nothing twice that it
-knows to be sent: a message is one row by (question, person, channel, kind), claimed for a time,
-and finished only by whoever holds the claim.
+knows to be sent: a message is one row by (question, person, channel, kind, occasion), claimed for
+a time, and finished only by whoever holds the claim.
 """
 
 from datetime import timedelta
@@ -34,17 +34,22 @@ class Cursor(models.Model):
 
 
 class Due(models.Model):
-    """What people will be told of a question at `due_at`; whom, is read then."""
+    """What people will be told of a question at `due_at`; whom, is read then.
+
+    `occasion` tells apart what can happen to one question more than once: the hand-back after
+    which it was opened again, else 0.
+    """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
     interrupt_id = models.CharField(max_length=40)
     kind = models.CharField(max_length=16)
+    occasion = models.IntegerField(default=0)
     due_at = models.DateTimeField()
 
     class Meta:
         db_table = "notices_due"
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["interrupt_id", "kind"], name="due_once")
+            models.UniqueConstraint(fields=["interrupt_id", "kind", "occasion"], name="due_once")
         ]
         indexes: ClassVar = [models.Index(fields=["due_at"], name="notices_due_at")]
 
@@ -64,6 +69,7 @@ class Notice(models.Model):
     channel = models.CharField(max_length=64)
     kind = models.CharField(max_length=16)
     interrupt_id = models.CharField(max_length=40, null=True)
+    occasion = models.IntegerField(default=0)
     state = models.CharField(max_length=16, default=NoticeState.WAITING.value)
     attempts = models.IntegerField(default=0)
     due_at = models.DateTimeField()
@@ -76,7 +82,7 @@ class Notice(models.Model):
         db_table = "notices_notice"
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["interrupt_id", "user", "channel", "kind"], name="notice_once"
+                fields=["interrupt_id", "user", "channel", "kind", "occasion"], name="notice_once"
             ),
         ]
         indexes: ClassVar = [

@@ -4,18 +4,21 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """Why somebody is written to; the first three are about a question."""
+    """Why somebody is written to; the last two are about nothing that waits."""
 
     ASKED = "asked"
     REMINDER = "reminder"
     ESCALATION = "escalation"
+    REOPENED = "reopened"
+    UNKNOWN = "unknown"
+    """Of an action nobody knows what became of it."""
     CODE = "code"
     TEST = "test"
 
     @property
     def is_about_question(self) -> bool:
-        """Whether this tells of a question, and so obeys quiet hours and limits."""
-        return self in (Kind.ASKED, Kind.REMINDER, Kind.ESCALATION)
+        """Whether this tells of what came of a question, and so obeys quiet hours and limits."""
+        return self not in (Kind.CODE, Kind.TEST)
 
 
 class NoticeState(StrEnum):

@@ -13,7 +13,7 @@ from identity.models import User
 from notices.models import Address, Choice
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(?::00)?", re.ASCII)
-_ON: Final = ("asked", "reminder", "escalation", "escalation_wakes")
+_ON: Final = ("asked", "reminder", "escalation", "unknown", "escalation_wakes")
 
 
 @dataclass(frozen=True, slots=True)

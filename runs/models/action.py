@@ -4,7 +4,7 @@ Its row is inserted by the one dispatch of one interrupt; a unique column holds 
 How it stands changes only in the methods here, each under the lock of its run (`Turn`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -121,6 +121,18 @@ class Action(models.Model):
         if not ids:
             return {}
         return {row.interrupt_id: row for row in cls.objects.filter(interrupt_id__in=ids)}
+
+    @classmethod
+    def unknown_of(cls, tenant_id: int, interrupt_ids: Collection[str]) -> "dict[str, Action]":
+        """Those that came of these interrupts and of which nobody knows, for people to be told.
+
+        With their runs' owners and agents, and without what was sent.
+        """
+        rows = cls.objects.filter(
+            tenant_id=tenant_id, interrupt_id__in=interrupt_ids, state=ActionState.UNKNOWN.value
+        )
+        told = rows.select_related("run__owner", "run__agent")
+        return {row.interrupt_id: row for row in told.defer("asked", "refs", "late_reports")}
 
     def facts(self) -> ActionFacts:
         """The action as the rules see it."""

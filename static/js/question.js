@@ -337,7 +337,7 @@
     stream.addEventListener("inbox", (event) => {
       const before = heard;
       heard = event.data;
-      if (before && before !== heard) reread().then(tellChecked);
+      if (before !== heard) reread().then(tellChecked);
     });
     stream.addEventListener("ended", () => stream?.close());
   }

@@ -11,8 +11,13 @@ from structlog.testing import capture_logs
 from approvals.models import Interrupt
 from identity.management.reporting import OPERATOR
 from notices.models import Choice, Notice
-from placet.protocol.states import DecisionKind
+from placet.protocol.states import ActionState, DecisionKind
 from runs.clock import database_now
+from runs.models import Action
+from runs.models.reporting import report
+from runs.rules.actions import Report
+from tests.approvals.acting import Executor
+from tests.approvals.test_handoffs import handed_over, observe, seen
 from tests.cast import PAYMENT, Cast, question
 from tests.notices.conftest import Post, bring_forward, reach, set_policy, states
 from tests.notices.receivers import Hook, Mailbox
@@ -260,6 +265,113 @@ def test_a_paused_or_unconfirmed_address_gets_nothing(
     row.confirmed_at = None
     row.save()
     cast.ask(cast.run())
+
+    post.round()
+
+    assert mailbox.mails == []
+
+
+# ---- Actions and handoffs -------------------------------------------------------------------
+
+
+def test_an_unknown_outcome_is_told_to_the_owner_and_the_admins(
+    cast: Cast, post: Post, mailbox: Mailbox
+) -> None:
+    """H-37: without the arguments, as everything is told."""
+    executor = Executor(cast)
+    action_id = executor.unknown()
+    for user in (cast.alice, cast.rae, cast.bob, cast.ada, cast.otto, cast.mallory):
+        reach(user)
+
+    post.round()
+    post.round()
+
+    assert sorted(to for to, _ in mailbox.mails) == [["ada@example.com"], ["alice@example.com"]]
+    assert set(mailbox.subjects) == {"It is not known what became of pay_vendor"}
+    assert mailbox.bodies[0].split("\n\n") == [
+        "The agent executor was permitted to carry out pay_vendor, for alice, and nobody heard"
+        " what became of it. It may have happened.",
+        "See what is known, and say there what you find out:"
+        f" http://localhost:8000/actions/{action_id}/reconcile/",
+        "The arguments are not in this message. The page shows them in full.\n",
+    ]
+
+
+def test_what_was_found_out_before_it_was_sent_is_not_told(
+    cast: Cast, post: Post, mailbox: Mailbox
+) -> None:
+    executor = Executor(cast)
+    action_id = executor.unknown()
+    reach(cast.alice)
+    post.number()
+    post.fan_out()
+    executor.reconcile(action_id, "executed", kind="target_object", reference="receipt 77")
+
+    post.round()
+
+    assert mailbox.mails == []
+    assert [state for *_, state in states()] == ["dropped"]
+
+
+def test_who_does_not_want_to_hear_of_unknown_outcomes_does_not(
+    cast: Cast, post: Post, mailbox: Mailbox
+) -> None:
+    executor = Executor(cast)
+    executor.unknown()
+    for user in (cast.alice, cast.ada):
+        reach(user)
+    Choice.objects.create(user=cast.alice, tenant=cast.tenant, unknown=False)
+
+    post.round()
+
+    assert [to for to, _ in mailbox.mails] == [["ada@example.com"]]
+
+
+def test_many_unknown_outcomes_are_one_message(cast: Cast, post: Post, mailbox: Mailbox) -> None:
+    for _ in range(4):
+        action = cast.act()
+        told = Report(state=ActionState.UNKNOWN, fencing_token=action.fencing_token)
+        assert isinstance(report(action, told, agent=cast.agent), Action)
+    reach(cast.alice)
+
+    post.round()
+
+    assert mailbox.subjects == ["The outcomes of 4 actions are not known"]
+    assert "http://localhost:8000/unknown/" in mailbox.bodies[0]
+
+
+def test_a_page_that_was_not_accepted_is_told_to_who_handed_it_back_each_time(
+    cast: Cast, post: Post, mailbox: Mailbox
+) -> None:
+    executor = Executor(cast)
+    asked, token = handed_over(executor), executor.take()
+    reach(cast.alice)
+    post.round()
+    reach(cast.rae)
+    for handback in (1, 2):
+        executor.answer(asked, "done")
+        assert not observe(executor, asked, seen(token, handback, account="bob")).json()["matched"]
+        post.round()
+
+    assert {to for (to,), _ in mailbox.mails} == {"alice@example.com"}
+    assert mailbox.subjects == [
+        "login waits for your answer",
+        "Not done yet: login",
+        "Not done yet: login",
+    ]
+    assert "secret-7731" not in str(mailbox.bodies) and "bob" not in str(mailbox.bodies)
+
+
+def test_a_handoff_that_was_handed_back_again_is_not_told_as_opened(
+    cast: Cast, post: Post, mailbox: Mailbox
+) -> None:
+    executor = Executor(cast)
+    asked, token = handed_over(executor), executor.take()
+    post.round()
+    reach(cast.alice)
+    executor.answer(asked, "done")
+    observe(executor, asked, seen(token, account="bob"))
+    executor.answer(asked, "done")
 
     post.round()
 
