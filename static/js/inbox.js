@@ -252,5 +252,8 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.target?.id === "main" || event.detail.target === document.body) arrive();
   });
+  // Back and forward: htmx reads the page anew and settles nothing; a browser may bring one back.
+  document.addEventListener("htmx:historyRestore", arrive);
+  window.addEventListener("pageshow", (event) => { if (event.persisted) arrive(); });
   window.addEventListener("pagehide", close);
 })();

@@ -385,5 +385,6 @@
 
   setInterval(tick, 1000);
   document.addEventListener("htmx:afterSettle", start);
+  document.addEventListener("htmx:historyRestore", start);
   document.addEventListener("DOMContentLoaded", start);
 })();

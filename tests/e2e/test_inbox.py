@@ -33,6 +33,12 @@ def is_live(page: Page) -> None:
     expect(page.locator("[data-live-on]")).to_be_visible()
 
 
+def seconds_left(page: Page) -> int:
+    """What the first row says, as "9 min 58 s left"."""
+    minutes, _, seconds, *_ = page.locator("[data-row-left]").first.inner_text().split()
+    return int(minutes) * 60 + int(seconds)
+
+
 def reject(cast: Cast, interrupt: Interrupt, user: User) -> None:
     """Let somebody else answer meanwhile."""
     cast.decide(interrupt, user, decision=DecisionKind.REJECT, reason="no")
@@ -94,6 +100,29 @@ def test_a_deadline_that_passes_is_told_in_place(
     expect(row).to_contain_text(re.compile(r"[1-4] s left"))
     expect(row).to_contain_text(re.compile("time is over|Expired"))
     assert not Decision.objects.exists()
+
+
+def test_after_going_back_the_inbox_is_live_and_its_clock_right(
+    cast: Cast, sign_in: SignIn, three: list[Interrupt]
+) -> None:
+    cast.ask(cast.run(), question(call_id="soon", expires_in_s=600))
+    page = sign_in(cast.rae)
+    is_live(page)
+    for _ in range(3):
+        page.locator(".row .to").first.click()
+        expect(page.locator("article.question")).to_be_visible()
+        page.wait_for_timeout(2000)
+        page.go_back()
+        is_live(page)
+
+    cast.ask(cast.run(), question(call_id="after", args={"n": 9}))
+
+    expect(page.locator("[data-new]")).to_have_text("1 new")
+    page.wait_for_timeout(1100)
+    after_back = seconds_left(page)
+    page.reload()
+    is_live(page)
+    assert abs(after_back - seconds_left(page)) <= 4
 
 
 def test_of_two_tabs_both_are_told(cast: Cast, sign_in: SignIn, three: list[Interrupt]) -> None:
