@@ -154,6 +154,11 @@ class QuestionPage:
         return self.typed.args or pretty(self.content["args"])
 
     @property
+    def args_asked(self) -> str:
+        """The arguments as they were asked, to tell whether the edit box holds others."""
+        return pretty(self.content["args"])
+
+    @property
     def is_edited(self) -> bool:
         """Whether the edit box holds anything else than the arguments asked."""
         typed = self.typed.args.replace("\r\n", "\n").strip()

@@ -124,6 +124,8 @@
   const own = (member, selector) => member.querySelector(`:scope > ${selector}`);
   let wanted = null; // where the focus goes once the form has been drawn again
   let previewed = null; // the text whose changes are on the page
+  const begun = new WeakMap(); // of a member, the JSON that it had when its editing began
+  const unfinished = () => byId("fields").querySelector("[data-unfinished] > .box");
 
   function show(mode) {
     const edit = byId("edit");
@@ -140,6 +142,61 @@
   // Whether the changes on the page are those of the text as it is now.
   function compare() {
     byId("edit").toggleAttribute("data-current", previewed === source().value);
+    offer();
+  }
+
+  function isChanged() {
+    const [askedText, text] = [byId("edit").dataset.asked, source().value];
+    if (unfinished()) return true;
+    const now = text === askedText || read(text);
+    return now !== true && (!now || !same(read(askedText), askedText, now, text));
+  }
+
+  // The bar offers what fits: Approve for what was asked, Edit once anything else stands there.
+  function offer() {
+    const [edit, approve] = ["[data-edit]", "[value=approve]"].map((one) => document.querySelector(`[data-bar] ${one}`));
+    const changed = isChanged();
+    const isCurrent = previewed === source().value;
+    const isFaulty = Boolean(unfinished() || (isCurrent && byId("changes").querySelector("[data-code]")));
+    const rows = [...byId("changes").querySelectorAll(".changes > li")];
+    const [was, now] = ["del", "ins"].map((tag) => rows[0]?.querySelector(tag)?.textContent);
+    const isOne = isCurrent && rows.length === 1 && was !== undefined && now !== undefined && was.length + now.length <= 80;
+    const form = isFaulty ? "faulty" : isOne ? "one" : "many";
+    byId("edited").hidden = !changed;
+    for (const line of byId("edit-sum").children) line.hidden = line.dataset.when !== form;
+    if (form === "one") {
+      const line = byId("edit-sum").querySelector("[data-when=one]");
+      line.querySelector("[data-place]").textContent = rows[0].querySelector(".name").textContent;
+      line.querySelector("del").textContent = was;
+      line.querySelector("ins").textContent = now;
+    }
+    edit.hidden = !changed;
+    edit.classList.toggle("primary", !isFaulty);
+    edit.toggleAttribute("data-blocked", Boolean(unfinished()));
+    approve?.classList.toggle("primary", !changed);
+    approve?.toggleAttribute("data-blocked", changed);
+    if (changed) approve?.setAttribute("aria-describedby", "no-approve");
+    else if (approve?.getAttribute("aria-describedby") === "no-approve") approve.removeAttribute("aria-describedby");
+    document.dispatchEvent(new Event("placet:offer"));
+  }
+
+  // A field that is half typed has no changes to show: the page says so in their place.
+  function tellUnfinished() {
+    const member = unfinished()?.closest("[data-at]");
+    if (!member) return;
+    previewed = null;
+    window.htmx.trigger(source(), "htmx:abort");
+    const panel = byId("preview-unfinished").content.cloneNode(true);
+    panel.querySelector("[data-name]").textContent = byId(`name:${member.dataset.at}`).textContent;
+    panel.querySelector("[data-why]").textContent = own(member, ".fault").textContent;
+    byId("changes").replaceChildren(panel);
+    byId("look-first").textContent = "";
+  }
+
+  // The JSON of a member, kept while it is edited: nothing half typed may stay in the text.
+  function begin(member) {
+    const node = find(read(source().value), pathOf(member));
+    if (node) begun.set(member, source().value.slice(node.start, node.end));
   }
 
   function setText(text) {
@@ -170,16 +227,24 @@
   }
 
   function write(member, box) {
+    if (!begun.has(member)) begin(member);
     const json = typed(member, box);
     const text = source().value;
+    const wasUnfinished = Boolean(unfinished());
     const node = find(read(text), pathOf(member));
     member.toggleAttribute("data-unfinished", json === null);
     if (json === null) {
       const says = byId("fields").querySelector("[data-asked]").dataset;
       blame(member, member.dataset.kind === "number" ? says.noNumber : says.noJson);
+      if (node) source().value = replaced(text, node, begun.get(member));
+      tellUnfinished();
+      compare();
+      mark();
     } else if (node) {
       blame(member, "");
       setText(replaced(text, node, json));
+      tellUnfinished();
+      if (wasUnfinished && !unfinished()) window.htmx.trigger(source(), "look");
     }
   }
 
@@ -218,7 +283,7 @@
       const path = pathOf(member);
       const [was, is] = [find(asked, path), find(now, path)];
       const isInside = was && is && was.kind === is.kind && (was.kind === "object" || (was.kind === "list" && was.parts.length === is.parts.length));
-      const isOther = isComparable(asked, now, path) && !isInside && !same(was, askedText, is, text);
+      const isOther = member.hasAttribute("data-unfinished") || (isComparable(asked, now, path) && !isInside && !same(was, askedText, is, text));
       member.classList.toggle("is-changed", isOther);
       own(member, ".was").hidden = !isOther;
       own(member, ".was").querySelector("code").textContent = was ? askedText.slice(was.start, was.end) : form.dataset.notGiven;
@@ -237,6 +302,8 @@
 
   function act(button) {
     const member = button.closest("[data-at]");
+    const half = unfinished();
+    if (half && !member.contains(half)) return half.focus();
     const path = pathOf(member);
     const text = source().value;
     const root = read(text);
@@ -311,8 +378,9 @@
   document.addEventListener("input", (event) => {
     const target = event.target;
     if (target.name === "edit-as") {
-      if (target.value === "form") openForm();
-      else show("json");
+      if (target.value === "form") return openForm();
+      show(unfinished() ? "form" : "json");
+      unfinished()?.focus();
       return;
     }
     if (target.id === "args") {
@@ -321,7 +389,11 @@
     }
     const member = target.closest("#fields [data-at]");
     if (!member) return;
-    if (target.dataset.do === "way") {
+    const half = unfinished();
+    if (target.dataset.do === "way" && half && !member.contains(half)) {
+      target.value = target.querySelector("[selected]").value;
+      half.focus();
+    } else if (target.dataset.do === "way") {
       const text = source().value;
       setStructure(replaced(text, find(read(text), pathOf(member)), target.value), { pointer: at(pathOf(member)), what: "box" });
     } else write(member, target);
@@ -330,9 +402,29 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("#fields button[data-do]");
     if (button) act(button);
+    if (!event.target.closest("[data-undo-all]")) return;
+    byId("look-first").textContent = "";
+    setStructure(byId("edit").dataset.asked, null);
+    byId("edit").querySelector("summary").focus();
+  });
+
+  document.addEventListener("focusin", (event) => {
+    const member = event.target.matches("#fields .box") && event.target.closest("[data-at]");
+    if (member) begin(member);
   });
 
   const isPreview = (event) => event.detail.requestConfig?.path?.endsWith("/preview/");
+
+  // Nothing is asked, and no answer shown, that would leave out what is half typed.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (!isPreview(event) || !byId("edit") || event.detail.target.id !== "changes" || !unfinished()) return;
+    event.preventDefault();
+    if (event.detail.elt !== source()) unfinished().focus();
+  });
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (isPreview(event) && event.detail.target.id === "changes" && unfinished()) event.detail.shouldSwap = false;
+  });
 
   for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
     document.addEventListener(name, (event) => {
@@ -364,6 +456,7 @@
     if (drawn === "fields") release();
     place();
     mark();
+    compare();
     focusWanted();
   });
 
@@ -371,15 +464,19 @@
   document.addEventListener("submit", (event) => {
     const answer = event.submitter?.name === "decision" ? event.submitter.value : "";
     if (!byId("edit") || !["approve", "edit"].includes(answer)) return;
-    const unfinished = byId("edit").dataset.mode === "form" && byId("fields").querySelector("[data-unfinished] .box");
+    const half = unfinished();
     const isUnseen = answer === "edit" && previewed !== source().value;
-    if (!unfinished && !isUnseen) return;
+    const isOther = answer === "approve" && isChanged();
+    if (!half && !isUnseen && !isOther) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    if (unfinished) {
+    if (half) {
       byId("edit").open = true;
-      unfinished.focus();
+      half.focus();
+    } else if (isOther) {
+      document.querySelector("[data-undo-all]").focus();
     } else {
+      byId("edit").open = true;
       byId("look-first").textContent = byId("look-first").dataset.says;
       byId("changes").focus();
       window.htmx.trigger(source(), "look");

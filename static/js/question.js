@@ -156,7 +156,7 @@
   function show() {
     const told = gate.form.querySelector("[data-gate]");
     for (const button of document.querySelectorAll(`#answer :is(${GATED})`)) {
-      if (gate.isOpen) button.removeAttribute("aria-disabled");
+      if (gate.isOpen && !("blocked" in button.dataset)) button.removeAttribute("aria-disabled");
       else button.setAttribute("aria-disabled", "true");
       if (told && !gate.isOpen && !button.hasAttribute("aria-describedby")) button.setAttribute("aria-describedby", told.id);
     }
@@ -212,6 +212,39 @@
   window.visualViewport?.addEventListener("scroll", lookSoon);
   window.visualViewport?.addEventListener("resize", lookSoon);
   const sizes = new ResizeObserver(lookSoon);
+
+  document.addEventListener("placet:offer", () => { if (gate) show(); });
+
+  // ---- Rejecting needs a reason: without one nothing is sent, and the field says what to do.
+
+  function setRejecting(isRejecting) {
+    const reason = document.querySelector("#answer [name=reason]");
+    const hint = document.getElementById("reason-hint");
+    document.querySelector("[data-bar]").toggleAttribute("data-rejecting", isRejecting);
+    hint.textContent = isRejecting ? hint.dataset.says : "";
+    if (isRejecting) reason.setAttribute("aria-invalid", "true");
+    else reason.removeAttribute("aria-invalid");
+  }
+
+  document.addEventListener("submit", (event) => {
+    const reason = document.querySelector("#answer [name=reason]");
+    if (event.submitter?.name !== "decision" || event.submitter.value !== "reject" || !reason || reason.value.trim()) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setRejecting(true);
+    reason.focus({ preventScroll: true });
+    reason.scrollIntoView({ block: "center" });
+  }, true);
+
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("#answer [name=reason]") && event.target.value.trim()) event.target.removeAttribute("aria-invalid");
+  });
+
+  // Who leaves the reason empty has turned to something else.
+  document.addEventListener("focusout", (event) => {
+    const isLeft = event.target.matches?.("#answer [name=reason]") && !event.target.value.trim();
+    if (isLeft && event.relatedTarget?.value !== "reject" && document.hasFocus() && event.target.isConnected) setRejecting(false);
+  });
 
   // ---- Keys. Enter in a field never answers; one key shows the exact text instead of the tree.
 

@@ -231,12 +231,88 @@ def test_an_unfinished_number_approves_nothing(cast: Cast, sign_in: SignIn) -> N
         cents.fill(wrong)
         expect(form.locator('[data-at="/cents"] .fault')).to_contain_text("This is no number")
         for name in ("Edit", "Approve"):
-            page.get_by_role("button", name=name, exact=True).click()
+            button = page.get_by_role("button", name=name, exact=True)
+            expect(button).to_have_attribute("aria-disabled", "true")
+            button.click(force=True)
             expect(cents).to_be_focused()
     cents.press("Enter")
 
     assert read_json(raw(page).encode()) == TYPES
     assert not Decision.objects.exists()
+
+
+def test_what_was_half_typed_on_the_way_to_a_fault_stays_nowhere(
+    cast: Cast, sign_in: SignIn
+) -> None:
+    """12500000 becomes 12, then "12,": the 12 is neither in the text nor among the changes."""
+    asked = TYPES | {"cents": 12500000}
+    interrupt = cast.ask(cast.run(), question(args=asked, args_schema=SCHEMA))
+    page = sign_in(cast.rae)
+    form = open_form(page, interrupt)
+    cents = form.get_by_label("cents", exact=True)
+    changes = page.locator("#changes")
+
+    cents.fill("12")
+    expect(changes.locator("ins")).to_have_text("12")
+    cents.press_sequentially(",000,000")
+
+    expect(changes).to_contain_text("This is no number")
+    expect(changes.locator("ins, .digest")).to_have_count(0)
+    assert read_json(raw(page).encode()) == asked
+    page.get_by_role("radio", name="JSON").click(force=True)
+    expect(cents).to_be_focused()
+    expect(page.get_by_role("radio", name="Form")).to_be_checked()
+    expect(page.get_by_label("Arguments as JSON")).to_be_hidden()
+    form.get_by_role("button", name="Leave out: dry_run").click()
+    expect(cents).to_be_focused()
+    assert read_json(raw(page).encode()) == asked
+
+    cents.fill("12")
+    expect(changes.locator("ins")).to_have_text("12")
+    cents.fill("12,")
+    form.get_by_role("button", name="Undo: cents", exact=True).click()
+    expect(changes).to_contain_text("Nothing:")
+    expect(cents).to_have_value("12500000")
+    expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Approve")).not_to_have_attribute(
+        "aria-disabled", "true"
+    )
+    assert not Decision.objects.exists()
+
+
+def test_the_bar_offers_the_answer_that_fits(cast: Cast, sign_in: SignIn) -> None:
+    """Approve is for what was asked; Edit, and what it approves, for anything else."""
+    interrupt = cast.ask(cast.run(), question(args=TYPES, args_schema=SCHEMA))
+    page = sign_in(cast.rae)
+    page.goto(f"/interrupts/{interrupt.pk}/")
+    bar = page.locator("[data-bar]")
+    approve, edit = (
+        bar.get_by_role("button", name=name, exact=True) for name in ("Approve", "Edit")
+    )
+    expect(edit).to_have_count(0)
+    bar.get_by_role("link", name="Change…").click()
+    cents = page.locator("#fields").get_by_label("cents", exact=True)
+
+    cents.fill("5000")
+    expect(bar).to_contain_text("Approves your change: /args/cents 4900 → 5000")
+    expect(edit).to_have_class("primary")
+    expect(approve).to_have_attribute("aria-disabled", "true")
+    expect(approve).to_have_accessible_description("Undo your changes to approve what was asked.")
+    expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(1)
+    approve.click(force=True)
+    expect(bar.get_by_role("button", name="Undo your changes")).to_be_focused()
+    cents.fill("0")
+    expect(bar).to_contain_text("Your changes are not right yet")
+    expect(edit).not_to_have_class("primary")
+    page.get_by_role("button", name="Undo your changes").click()
+    expect(cents).to_have_value("4900")
+    expect(edit).to_have_count(0)
+    expect(approve).to_have_class("primary")
+    assert raw(page).count("4900") == 1
+    approve.click()
+
+    expect(page.get_by_text("rae approved this").first).to_be_visible()
+    assert Decision.objects.get().kind == "approve"
 
 
 def test_enter_in_a_field_approves_nothing(cast: Cast, sign_in: SignIn) -> None:

@@ -76,6 +76,8 @@ def test_approving_opens_when_all_of_the_arguments_were_on_screen(
     assert is_shut(page, "Approve")
     assert not is_shut(page, "Reject")
     page.get_by_text("Change the arguments").click()
+    page.locator("#fields .box").first.fill("another")
+    expect(page.get_by_role("button", name="Edit", exact=True)).to_be_visible()
     assert is_shut(page, "Edit")
     for name in ("Approve", "Edit"):
         page.get_by_role("button", name=name, exact=True).evaluate("(button) => button.click()")
@@ -83,7 +85,9 @@ def test_approving_opens_when_all_of_the_arguments_were_on_screen(
     page.evaluate("window.scrollTo(0, 0)")
     read_to_the_end(page)
 
-    assert not is_shut(page, "Approve") and not is_shut(page, "Edit")
+    assert is_shut(page, "Approve") and not is_shut(page, "Edit")
+    page.get_by_role("button", name="Undo your changes").click()
+    assert not is_shut(page, "Approve")
     expect(gate).to_contain_text("All of it has been on screen.")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("rae approved this")).to_be_visible()
@@ -188,6 +192,14 @@ def test_what_was_seen_is_still_seen_after_a_refusal(cast: Cast, sign_in: SignIn
     go(page, interrupt)
     read_to_the_end(page)
 
+    page.locator("#answer").evaluate(
+        """(form) => {
+            form.querySelector("[name=reason]").value = "x";
+            document.addEventListener("htmx:configRequest", (event) => {
+                event.detail.parameters.reason = "";
+            }, { once: true });
+        }"""
+    )
     page.get_by_role("button", name="Reject").click()
     expect(page.locator('[data-code="reason_required"]')).to_be_focused()
 
@@ -198,6 +210,35 @@ def test_what_was_seen_is_still_seen_after_a_refusal(cast: Cast, sign_in: SignIn
     page.get_by_role("button", name="Reject").click()
     expect(page.get_by_text("rae rejected this")).to_be_visible()
     expect(page.locator(".panel")).to_have_count(0)
+
+
+def test_rejecting_without_a_reason_sends_nothing_and_asks_for_it(
+    cast: Cast, sign_in: SignIn
+) -> None:
+    interrupt = cast.ask(cast.run(), question())
+    page = sign_in(cast.rae)
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.method))
+    go(page, interrupt)
+    reason, bar = page.get_by_label("Reason"), page.locator("[data-bar]")
+
+    page.get_by_role("button", name="Reject").click()
+    expect(reason).to_be_focused()
+    expect(page.locator("#reason-hint")).to_have_text("Say why, then press Reject again.")
+    expect(reason).to_have_attribute("aria-invalid", "true")
+    expect(bar).to_have_attribute("data-rejecting", "")
+    page.locator("#args, summary").first.focus()
+    expect(bar).not_to_have_attribute("data-rejecting", "")
+    expect(page.locator("#reason-hint")).to_be_empty()
+    reason.fill("  ")
+    page.get_by_role("button", name="Reject").click()
+    assert "POST" not in posts
+    reason.fill("too much")
+    expect(bar).to_have_attribute("data-rejecting", "")
+    page.get_by_role("button", name="Reject").click()
+
+    expect(page.get_by_text("rae rejected this")).to_be_visible()
+    assert Decision.objects.get().reason == "too much"
 
 
 def test_the_later_of_two_tabs_learns_the_difference(cast: Cast, sign_in: SignIn) -> None:
