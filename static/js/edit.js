@@ -154,7 +154,7 @@
 
   // The bar offers what fits: Approve for what was asked, Edit once anything else stands there.
   function offer() {
-    const [edit, approve] = ["[data-edit]", "[value=approve]"].map((one) => document.querySelector(`[data-bar] ${one}`));
+    const [edit, approve] = ["[value=edit]", "[value=approve]"].map((one) => document.querySelector(`[data-bar] ${one}`));
     const changed = isChanged();
     const isCurrent = previewed === source().value;
     const isFaulty = Boolean(unfinished() || (isCurrent && byId("changes").querySelector("[data-code]")));
@@ -348,6 +348,9 @@
     if (!edit || "live" in edit.dataset) return;
     edit.dataset.live = "";
     edit.querySelector(".switch").hidden = false;
+    const button = edit.querySelector("[name=decision]");
+    button.setAttribute("aria-describedby", "edit-sum");
+    document.querySelector("[data-bar] .buttons").prepend(button);
     previewed = byId("changes").childElementCount ? source().value : null;
     compare();
     if (edit.open) openForm();
