@@ -177,6 +177,8 @@ def _answers(cast: Cast) -> None:
 
 
 def _reject_without_reason(page: Page) -> None:
+    """As a page does whose script does not hold the button back."""
+    page.locator("#answer [name=reason]").evaluate("field => field.removeAttribute('name')")
     page.locator("button[value=reject]").first.click()
     page.locator("[data-code]").first.wait_for()
 

@@ -165,6 +165,8 @@ def _edit(page: Page) -> None:
 
 
 def _reject_without_reason(page: Page) -> None:
+    """As a page does whose script does not hold the button back."""
+    page.locator("#answer [name=reason]").evaluate("field => field.removeAttribute('name')")
     page.locator("button[value=reject]").click()
     page.locator('[data-code="reason_required"]').wait_for()
 
