@@ -46,7 +46,9 @@ class LateReport:
     by: str
     fencing_token: int
     outcome: str
+    detail: str
     result: Tree | None
+    refs: Tree | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +208,20 @@ def _told(row: Action, name: str) -> Told | None:
 
 
 def _late(told: Mapping[str, JSONValue]) -> LateReport:
-    result, token = told.get("result"), told.get("fencing_token")
+    token = told.get("fencing_token")
     return LateReport(
         at=datetime.fromisoformat(str(told["at"])),
         by=str(told["by"]),
         fencing_token=token if isinstance(token, int) else 0,
         outcome=str(told["outcome"]),
-        result=None if result is None else tree({"result": result}),
+        detail=str(told.get("detail", "")),
+        result=_part(told, "result"),
+        refs=_part(told, "refs"),
     )
+
+
+def _part(told: Mapping[str, JSONValue], name: str) -> Tree | None:
+    return None if told.get(name) is None else tree({name: told[name]})
 
 
 def _found_out(told: JSONValue) -> FoundOut | None:

@@ -55,13 +55,17 @@ def give_result(request: HttpRequest, action_id: str, body: ResultBody) -> HttpR
 def give_unknown(request: HttpRequest, action_id: str, body: UnknownBody) -> HttpResponse:
     """Say that nobody knows what became of an action: it stays so until evidence clears it."""
     check_size(body.refs)
-    told = Report(state=ActionState.UNKNOWN, fencing_token=body.fencing_token)
+    told = Report(
+        state=ActionState.UNKNOWN,
+        fencing_token=body.fencing_token,
+        detail=body.detail,
+        refs=None if body.refs is None else canonical(body.refs),
+    )
 
     def command() -> Reply:
         action = _action(request, action_id)
         require(request, Scope.EXECUTE)
-        agent = key_of(request).agent
-        return _reply(report(action, told, agent=agent, detail=body.detail, refs=body.refs))
+        return _reply(report(action, told, agent=key_of(request).agent))
 
     return effect(request, command)
 

@@ -4,7 +4,7 @@ Its row is inserted by the one dispatch of one interrupt; a unique column holds 
 How it stands changes only in the methods here, each under the lock of its run (`Turn`).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -273,26 +273,26 @@ class Action(models.Model):
             self.event(type_, by=by, before=before, revision=turn.run.revision, detail=detail)
         )
 
-    def keep(self, turn: Turn, report: Report, *, by: Actor) -> None:
-        """Keep a refused report, for whoever finds out what happened."""
-        kept = self.late_values
-        told: JSONValue = {
-            "at": instant(turn.now),
-            "by": by.name,
-            "fencing_token": report.fencing_token,
-            "outcome": report.state.lower(),
-            "result": None if report.result is None else read_json(report.result.encode()),
-        }
-        if len(kept) < LATE_REPORTS_MAX:
-            self.late_reports = canonical([*kept, told])
-            update(self, "late_reports")
+    def keep(self, turn: Turn, report: Report, *, by: Actor) -> bool:
+        """Keep a report that does not count, for whoever finds out what happened.
+
+        Said again it is kept already; False where so many are kept that there is no room.
+        """
+        kept, told = self.late_values, {"by": by.name, **report.told()}
+        if any(told.items() <= one.items() for one in kept):
+            return True
+        if len(kept) >= LATE_REPORTS_MAX:
+            return False
+        self.late_reports = canonical([*kept, {"at": instant(turn.now), **told}])
+        update(self, "late_reports")
+        return True
 
     @property
-    def late_values(self) -> Sequence[JSONValue]:
-        """The refused reports that were kept, the oldest first."""
+    def late_values(self) -> list[dict[str, JSONValue]]:
+        """The reports that did not count and were kept, the oldest first."""
         value = read_json(self.late_reports.encode())
         assert isinstance(value, list)
-        return value
+        return [one for one in value if isinstance(one, dict)]
 
     @property
     def evidence_value(self) -> dict[str, JSONValue]:

@@ -6,7 +6,7 @@ is refused and kept, for it may be the evidence by which an unknown outcome is c
 
 from dataclasses import dataclass, replace
 
-from placet.protocol.reading import JSONValue
+from placet.protocol.reading import JSONValue, read_json
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import ActionState, RunState
 from runs.rules.facts import RunFacts, ended
@@ -48,6 +48,19 @@ class Report:
     state: ActionState
     fencing_token: int
     result: str | None = None
+    detail: str = ""
+    """The executor's words, and `refs` by which it can be found, of an unknown outcome."""
+    refs: str | None = None
+
+    def told(self) -> dict[str, JSONValue]:
+        """What was said, as it is kept; the two of an unknown outcome only where they are given."""
+        return {
+            "fencing_token": self.fencing_token,
+            "outcome": self.state.lower(),
+            "result": None if self.result is None else read_json(self.result.encode()),
+            **({"detail": self.detail} if self.detail else {}),
+            **({} if self.refs is None else {"refs": read_json(self.refs.encode())}),
+        }
 
     def repeats(self, action: ActionFacts) -> bool:
         """Whether exactly this was taken already, as a report."""

@@ -120,7 +120,7 @@ class ActingRun(Run):
         else:
             refusal = self.no_control(token)
         if refusal:
-            action.late += 1
+            action.late.add((said, token))
             return refusal
         if action.state != "IN_FLIGHT":
             return "wrong_state"

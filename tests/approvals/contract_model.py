@@ -177,7 +177,8 @@ class Action:
     question: Question
     token: int
     state: str = "IN_FLIGHT"
-    late: int = 0
+    late: set[tuple[str, int]] = field(default_factory=set)
+    """The reports that were refused and are kept, each once."""
     evidence: tuple[str, str | None] | None = None
     """The finding that ended it, and the kind of evidence that it rests on."""
 

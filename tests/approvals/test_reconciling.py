@@ -10,6 +10,7 @@ from approvals.models.reconciling import Found, settle_outcome
 from audit.models import Event
 from identity.management.reporting import OPERATOR
 from runs.models import Action
+from runs.models.action import LATE_REPORTS_MAX
 from runs.rules.evidence import Evidence, EvidenceKind, Finding
 from runs.rules.refusal import Refusal
 from tests.approvals.acting import Executor
@@ -265,3 +266,32 @@ def test_seconds_of_the_grant_are_whole(executor: Executor) -> None:
 
     assert action.grant_ends_at - action.dispatched_at <= timedelta(seconds=300)
     assert action.grant_ends_at.microsecond == 0
+
+
+def test_what_an_executor_can_be_asked_by_is_not_lost_with_its_lease(executor: Executor) -> None:
+    action_id, token = executor.in_flight()
+    executor.lapse()
+    body = {"fencing_token": token, "detail": "no answer", "refs": {"bank": "tx-9"}}
+
+    told = executor.http.post(f"/actions/{action_id}/unknown", body)
+
+    assert (told.status_code, told.json()["state"]) == (200, "UNKNOWN")
+    assert executor.http.post(f"/actions/{action_id}/unknown", body).json() == told.json()
+    (kept,) = told.json()["late_reports"]
+    assert (kept["detail"], kept["refs"]) == ("no answer", {"bank": "tx-9"})
+    assert executor.state == ("UNKNOWN", 4)
+
+
+def test_a_report_says_that_it_is_kept_only_where_it_is(executor: Executor) -> None:
+    action_id, token = executor.in_flight()
+    executor.lapse()
+    for number in range(LATE_REPORTS_MAX):
+        late = executor.result(action_id, token, result={"try": number})
+        assert late.json()["kept"] is True
+
+    other = executor.result(action_id, token, result={"try": "one more"})
+    again = executor.result(action_id, token, result={"try": 3})
+
+    assert code(other) == code(again) == (409, "outcome_unknown")
+    assert ("kept" in other.json(), again.json()["kept"]) == (False, True)
+    assert len(executor.action(action_id).late_values) == LATE_REPORTS_MAX
