@@ -12,8 +12,9 @@ from django.db.models.functions import Now
 from approvals.models import Approval, Decision, Interrupt
 from approvals.models.grants import decidable_by, may_decide
 from approvals.models.interrupt import OPEN_STATES
+from approvals.rules import answering
 from approvals.rules.answering import Right
-from approvals.rules.people import Stakes, is_admitted
+from approvals.rules.people import Stakes
 from identity.access import people
 from identity.models import Agent, Group, User
 from identity.roles import Role
@@ -179,10 +180,7 @@ def may_reconcile(user: User, interrupt: Interrupt) -> bool:
 
 def may_approve(user: User, interrupt: Interrupt) -> bool:
     """Whether this person's approval could count for this question, were it asked now."""
-    right, rule = right_to_answer(user, interrupt), interrupt.rule
-    return right.has_permission and is_admitted(
-        rule.clauses, right.person, stakes=right.stakes, owner_counts=rule.owner_counts
-    )
+    return answering.may_approve(right_to_answer(user, interrupt), interrupt.rule)
 
 
 def right_to_answer(user: User, interrupt: Interrupt) -> Right:

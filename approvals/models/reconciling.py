@@ -12,10 +12,9 @@ from django.db import transaction
 from approvals.models.answering import Ballot
 from approvals.models.decision import Decision, Outcome
 from approvals.models.interrupt import Interrupt
-from approvals.rules.people import is_admitted
+from approvals.rules.answering import Right, may_approve
 from audit.chain import instant
 from audit.record import Actor
-from identity.access import lock_people
 from identity.models import Agent, User
 from identity.roles import Role
 from placet.protocol.canonical import canonical
@@ -56,7 +55,7 @@ def settle_outcome(action: Action, found: Found, *, by: Agent | User) -> Action 
         turn = Run.take(action.run_id)
         interrupt = Interrupt.locked(action.interrupt_id)
         row = Action.locked(action.pk)
-        inquiry = Inquiry(turn, interrupt, row, found, by)
+        inquiry = Inquiry.open(turn, interrupt, row, found, by=by)
         refusal = inquiry.refusal()
         if refusal is not None:
             return turn.refuse(
@@ -85,6 +84,16 @@ class Inquiry:
     action: Action
     found: Found
     by: Agent | User
+    right: Right | None
+    """What the person may do, read after the lock; None where an agent says it."""
+
+    @classmethod
+    def open(
+        cls, turn: Turn, interrupt: Interrupt, action: Action, found: Found, *, by: Agent | User
+    ) -> "Inquiry":
+        """Read a person's rights after the lock."""
+        right = Ballot.open(turn, interrupt, by).right if isinstance(by, User) else None
+        return cls(turn, interrupt, action, found, by, right)
 
     def refusal(self) -> Refusal | None:
         """The first reason why this finding is not taken, rights read after the lock."""
@@ -110,8 +119,9 @@ class Inquiry:
         """An agent has the scope; a person is the owner, an admin, or may approve the question."""
         if isinstance(self.by, Agent):
             return self.turn.inactive(self.by)
-        person = lock_people(self.turn.run.tenant_id, [self.by.pk])[self.by.pk]
-        is_mine = self.turn.run.owner_id == self.by.pk or person.role == Role.ADMIN
+        assert self.right is not None
+        person = self.right.person
+        is_mine = self.turn.run.owner_id == person.id or person.role == Role.ADMIN
         if not person.is_active or person.role == Role.AUDITOR:
             return Refusal(code=RefusalCode.NOT_PERMITTED)
         if is_mine or self._may_approve():
@@ -119,13 +129,7 @@ class Inquiry:
         return Refusal(code=RefusalCode.NOT_PERMITTED)
 
     def _may_approve(self) -> bool:
-        if isinstance(self.by, Agent):
-            return False
-        right = Ballot.open(self.turn, self.interrupt, self.by).right
-        rule = self.interrupt.rule
-        return right.has_permission and is_admitted(
-            rule.clauses, right.person, stakes=right.stakes, owner_counts=rule.owner_counts
-        )
+        return self.right is not None and may_approve(self.right, self.interrupt.rule)
 
     def _is_repeated(self) -> bool:
         """Whether exactly this was found before; then nothing changes."""

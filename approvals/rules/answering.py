@@ -108,16 +108,20 @@ def judge(
     )
 
 
+def may_approve(right: Right, rule: Rule) -> bool:
+    """Whether this person's approval could count for a question under this rule."""
+    return right.has_permission and is_admitted(
+        rule.clauses, right.person, stakes=right.stakes, owner_counts=rule.owner_counts
+    )
+
+
 def _no_right(decision: DecisionKind, right: Right, rule: Rule) -> Refusal | None:
     person, has_stake = right.person, right.stakes.has(right.person)
     if not person.is_active or person.role == "auditor":
         return Refusal(code=RefusalCode.NOT_PERMITTED)
     if decision is DecisionKind.REJECT and (has_stake or right.has_permission):
         return None
-    admitted = is_admitted(
-        rule.clauses, person, stakes=right.stakes, owner_counts=rule.owner_counts
-    )
-    if right.has_permission and admitted:
+    if may_approve(right, rule):
         return None
     if has_stake:
         return Refusal(code=RefusalCode.SELF_APPROVAL)
