@@ -3,6 +3,7 @@
 It stands in no event, webhook, export or log, and only who may hand back is shown it.
 """
 
+import structlog
 from django.db import models
 
 from approvals.models.content import Content
@@ -10,6 +11,8 @@ from placet.protocol.states import InterruptKind
 from runs import sealing
 
 PURPOSE = "handoff-link"
+
+log = structlog.get_logger(__name__)
 
 
 class HandoffLink(models.Model):
@@ -31,9 +34,13 @@ class HandoffLink(models.Model):
 
     @classmethod
     def of(cls, interrupt_id: str) -> str | None:
-        """The link of an open handoff, where it has one."""
+        """The link of an open handoff, where it has one that this server's secret opens."""
         row = cls.objects.filter(pk=interrupt_id).first()
-        return sealing.unseal(row.sealed, PURPOSE) if row else None
+        try:
+            return sealing.unseal(row.sealed, PURPOSE) if row else None
+        except sealing.Unreadable:
+            log.warning("handoffs.link_unreadable", interrupt_id=interrupt_id)
+            return None
 
     @classmethod
     def forget(cls, interrupt: Content) -> None:

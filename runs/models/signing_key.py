@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import ClassVar
 
+import structlog
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
 
@@ -11,6 +12,8 @@ from runs.clock import database_now
 from runs.rows import first
 
 PURPOSE = "grant-key"
+
+log = structlog.get_logger(__name__)
 
 
 class SigningKey(models.Model):
@@ -36,12 +39,17 @@ class SigningKey(models.Model):
 
     @classmethod
     def in_use(cls) -> "SigningKey":
-        """The key that signs now; the first is made here, and of two at once one wins."""
-        if key := first(cls, "retired_at IS NULL"):
+        """The key that signs now; the first is made here, and of two at once one wins.
+
+        One that was sealed under another secret cannot sign any more: a new one takes its place.
+        """
+        key = first(cls, "retired_at IS NULL")
+        if key is not None and key.is_readable:
             return key
+        if key is not None:
+            log.warning("grants.key_unreadable", kid=key.kid)
         try:
-            with transaction.atomic():
-                return cls._make()
+            return cls.rotate()
         except IntegrityError:
             return cls.objects.get(retired_at__isnull=True)
 
@@ -50,7 +58,10 @@ class SigningKey(models.Model):
         """Sign with a new key from now on; the old one is published while its grants last."""
         with transaction.atomic():
             cls.objects.filter(retired_at__isnull=True).update(retired_at=database_now())
-            return cls._make()
+            kid, private = grant.new_key()
+            return cls.objects.create(
+                kid=kid, sealed=sealing.seal(private, PURPOSE), created_at=database_now()
+            )
 
     @classmethod
     def published(cls) -> "list[SigningKey]":
@@ -59,14 +70,17 @@ class SigningKey(models.Model):
         wanted = models.Q(retired_at__isnull=True) | models.Q(
             retired_at__gt=database_now() - longest
         )
-        return list(cls.objects.filter(wanted).order_by("-created_at"))
+        return [
+            key for key in cls.objects.filter(wanted).order_by("-created_at") if key.is_readable
+        ]
 
-    @classmethod
-    def _make(cls) -> "SigningKey":
-        kid, private = grant.new_key()
-        return cls.objects.create(
-            kid=kid, sealed=sealing.seal(private, PURPOSE), created_at=database_now()
-        )
+    @property
+    def is_readable(self) -> bool:
+        """Whether it was sealed under the secret that this server has."""
+        try:
+            return bool(self.private)
+        except sealing.Unreadable:
+            return False
 
     @property
     def private(self) -> str:

@@ -21,12 +21,13 @@ class Executor:
     """An agent with every scope and a run of its own, which asks, is approved, and acts."""
 
     cast: Cast
+    name: str = "executor"
     http: AgentHTTP = field(init=False)
     run: str = field(init=False)
 
     def __post_init__(self) -> None:
         _, key = Agent.create(
-            "executor", tenant=self.cast.tenant, any_owner=True, scopes=ALL_SCOPES, by=OPERATOR
+            self.name, tenant=self.cast.tenant, any_owner=True, scopes=ALL_SCOPES, by=OPERATOR
         )
         self.http = AgentHTTP(key)
         body = {"title": "Pay the vendor", "owner": "alice"}

@@ -1,6 +1,7 @@
 """Approved once, dispatched at most once: over HTTP, against the contract."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import jwt
 import pytest
@@ -197,3 +198,17 @@ def test_what_failed_is_asked_again_under_the_same_key(executor: Executor) -> No
     retried = executor.dispatch(asked["id"], token).json()
     assert retried["idempotency_key"] == before.idempotency_key
     assert retried["id"] != action_id
+
+
+def test_after_a_change_of_the_server_s_secret_a_new_key_signs(
+    executor: Executor, settings: Any
+) -> None:
+    before = executor.action(executor.in_flight()[0])
+    settings.SECRET_KEY = "another secret of the server, long enough to be one"
+    later = Executor(executor.cast, name="later")
+
+    after = later.action(later.in_flight()[0])
+
+    keys = executor.http.client.get("/.well-known/jwks.json").json()["keys"]
+    kids = [jwt.get_unverified_header(action.grant)["kid"] for action in (before, after)]
+    assert kids[0] != kids[1] and [key["kid"] for key in keys] == kids[1:]

@@ -183,3 +183,10 @@ def test_dispatch_names_a_recent_look_at_its_target(executor: Executor) -> None:
     told = executor.dispatch(asked, token, observation_id=right, args=PAYMENT)
     assert told.status_code == 201
     assert Observation.objects.filter(pk=right, matched=None).exists()
+
+
+def test_a_link_that_another_secret_sealed_is_no_link(executor: Executor, settings: Any) -> None:
+    asked = handed_over(executor)
+    settings.SECRET_KEY = "another secret of the server, long enough to be one"
+
+    assert HandoffLink.of(asked) is None
