@@ -39,7 +39,7 @@ class SigningKey(models.Model):
 
     @classmethod
     def in_use(cls) -> "SigningKey":
-        """The key that signs now; the first is made here, and of two at once one wins.
+        """The key that signs now, made here where there is none; of two made at once both hold.
 
         One that was sealed under another secret cannot sign any more: a new one takes its place.
         """
