@@ -7,13 +7,14 @@ from typing import Final
 
 from django.db.models import Count, F, QuerySet, Window
 from django.db.models.functions import RowNumber
+from django.utils.translation import gettext as _
 
 from approvals.models import Interrupt
 from approvals.rules.display import Hint
 from approvals.rules.glance import Glance
 from approvals.web.glance import glances
 from approvals.web.inbox_filter import HURRY, Filter
-from approvals.web.spans import left, span
+from approvals.web.spans import about, left
 
 LISTED: Final = 12
 """So many equal calls are listed in their row; a link leads to all."""
@@ -38,6 +39,7 @@ class Waiting:
     left_s: int
     is_urgent: bool
     since: str
+    since_s: int
     equal: tuple[Equal, ...]
     count: int
     query_same: str
@@ -63,6 +65,7 @@ def waits(
     for row in shown:
         alike = equal.get((row.asked_sha256, tuple(row.sensitive)), [row])
         left_s = (row.expires_at - now).total_seconds()
+        since_s = (now - row.created_at).total_seconds()
         rows.append(
             Waiting(
                 row,
@@ -70,7 +73,8 @@ def waits(
                 left=left(row.expires_at, now),
                 left_s=int(left_s),
                 is_urgent=left_s < HURRY.total_seconds(),
-                since=span((now - row.created_at).total_seconds()),
+                since=_("asked {span} ago").format(span=about(since_s)),
+                since_s=int(since_s),
                 equal=tuple(
                     Equal(
                         one,

@@ -159,6 +159,10 @@
       if (shown.textContent !== words) shown.textContent = words;
       if (seconds < 3600) shown.closest(".row").classList.add("urgent");
     }
+    for (const shown of inbox.querySelectorAll("[data-row-since]")) {
+      const words = inbox.dataset.asked.replace("{span}", span(Number(shown.dataset.rowSince) + gone, 1));
+      if (shown.textContent !== words) shown.textContent = words;
+    }
   }
 
   // Words come with the page, in the reader's language.
@@ -166,7 +170,7 @@
     return document.body.dataset[`say${name[0].toUpperCase()}${name.slice(1)}`].replace(`{${part}}`, value);
   }
 
-  function span(seconds) {
+  function span(seconds, units = 2) {
     let rest = Math.max(0, Math.floor(seconds));
     const parts = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]].map(([unit, size]) => {
       const n = Math.floor(rest / size);
@@ -174,7 +178,7 @@
       return [n, unit];
     });
     while (parts.length > 1 && parts[0][0] === 0) parts.shift();
-    return parts.slice(0, 2).filter(([n]) => n).map(([n, unit]) => say(unit, "n", n)).join(" ") || say("s", "n", 0);
+    return parts.slice(0, units).filter(([n]) => n).map(([n, unit]) => say(unit, "n", n)).join(" ") || say("s", "n", 0);
   }
 
   setInterval(count, 1000);

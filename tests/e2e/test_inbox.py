@@ -125,6 +125,32 @@ def test_after_going_back_the_inbox_is_live_and_its_clock_right(
     assert abs(after_back - seconds_left(page)) <= 4
 
 
+def test_how_long_ago_it_was_asked_goes_on_in_one_unit(
+    cast: Cast, sign_in: SignIn, three: list[Interrupt]
+) -> None:
+    page = sign_in(cast.rae)
+    shown = page.locator("[data-row-since]").first
+    expect(shown).to_have_text(re.compile(r"^asked \d+ s ago$"))
+    first = shown.inner_text()
+
+    expect(shown).not_to_have_text(first)
+
+    expect(shown).to_have_text(re.compile(r"^asked \d+ s ago$"))
+    shown.evaluate("shown => { shown.dataset.rowSince = 625 }")
+    expect(shown).to_have_text("asked 10 min ago")
+
+
+def test_the_filter_of_deadlines_says_what_it_is_about(
+    cast: Cast, sign_in: SignIn, three: list[Interrupt]
+) -> None:
+    page = sign_in(cast.rae)
+
+    due = page.get_by_role("list", name="Due", exact=True)
+
+    expect(page.get_by_text("Due", exact=True)).to_be_visible()
+    expect(due.get_by_role("link", name="Within 1 h")).to_be_visible()
+
+
 def test_of_two_tabs_both_are_told(cast: Cast, sign_in: SignIn, three: list[Interrupt]) -> None:
     """One of them has the stream."""
     first = sign_in(cast.rae)

@@ -53,3 +53,15 @@ def test_a_name_in_a_plot_narrows_the_page(sign_in: SignIn, answered: Cast) -> N
 
     expect(page.get_by_role("textbox", name="Person")).to_have_value("rob")
     expect(page.locator(".sums dd").first).to_have_text("8")
+
+
+def test_each_pattern_of_the_legend_fills_its_box(sign_in: SignIn, answered: Cast) -> None:
+    page = sign_in(answered.otto)
+    page.goto(PATH)
+
+    boxes = page.locator(".legend .swatch").evaluate_all(
+        "all => all.map(each => [each, each.firstElementChild].map(part => {"
+        " const box = part.getBoundingClientRect(); return [box.width, box.height] }))"
+    )
+
+    assert boxes and boxes == [[[22, 12], [22, 12]]] * len(boxes)

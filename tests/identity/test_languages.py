@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 
 from approvals.templatetags.texts import is_elsewhere, when, when_utc
-from approvals.web.spans import left, span
+from approvals.web.spans import about, left, span
 from identity.languages import reading, zones_by_area
 from identity.models import User
 from tests.cast import Cast
@@ -167,6 +167,7 @@ def test_a_span_is_told_in_words_of_the_reader() -> None:
         ]
     with reading("zh-hans", ""):
         assert span(7500) == "2 小时 5 分钟"
+        assert about(7500) == "2 小时"
         assert left(datetime(2026, 1, 31, 11, 10, 7, tzinfo=UTC), MORNING) == "剩余 2 小时 5 分钟"
         assert left(MORNING, MORNING) == "已到截止时间"
 
