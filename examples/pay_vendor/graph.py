@@ -138,6 +138,7 @@ class Payer:
             action = self.placet.dispatch(asked["run_id"], asked["id"], decision["args"])
         except Refused as refused:
             return ended(call, f"I do not pay: {refused}", "failed")
+        say("Dispatched: the approval is used up, and permits paying once.")
         self.ledger.pay(action["idempotency_key"], action["args"])
         self.placet.succeeded(action)
         return ended(call, f"Paid {told(action['args'])}.", "succeeded")

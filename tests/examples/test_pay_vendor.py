@@ -93,6 +93,7 @@ def test_a_killed_agent_waits_again_for_the_same_answer(stage: Stage) -> None:
 
     third = stage.start_agent("--act", "1")
 
+    third.says("Dispatched: the approval is used up, and permits paying once.")
     assert third.ended() == 0, third.said
     assert Interrupt.objects.get().pk == asked.pk
     assert stage.payments() == [ASKED]
