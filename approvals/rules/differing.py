@@ -8,7 +8,7 @@ have moved.
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placet.protocol.canonical import canonical
 from placet.protocol.reading import JSONValue
@@ -35,50 +35,75 @@ class MemberChange:
 
 def differences(before: JSONValue, after: JSONValue) -> tuple[MemberChange, ...]:
     """Every place at which two values differ, in the order of names, values in canonical form."""
-    return tuple(_with_moves(list(_walk(before, after, ()))))
+    return tuple(_with_moves(list(_Walk().inside(before, after, ()))))
 
 
-def _walk(old: JSONValue, new: JSONValue, path: Path) -> Iterator[MemberChange]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in sorted(old.keys() | new.keys()):
-            here = (*path, name)
-            if name not in new:
-                yield MemberChange(here, canonical(old[name]), None)
-            elif name not in old:
-                yield MemberChange(here, None, canonical(new[name]))
+@dataclass(slots=True)
+class _Walk:
+    """One pass over two values, in which equal values have equal numbers.
+
+    So that items are compared without being written out anew at every level of lists in lists.
+    """
+
+    numbers: dict[object, int] = field(default_factory=dict)
+    known: dict[int, int] = field(default_factory=dict)
+    """The numbers of lists and objects by their identity; both values outlive the pass."""
+
+    def number(self, value: JSONValue) -> int:
+        if not isinstance(value, dict | list):
+            return self.numbers.setdefault(canonical(value), len(self.numbers))
+        if (known := self.known.get(id(value))) is None:
+            parts: object
+            if isinstance(value, list):
+                parts = tuple(self.number(item) for item in value)
             else:
-                yield from _walk(old[name], new[name], here)
-    elif isinstance(old, list) and isinstance(new, list) and old and new:
-        yield from _items(old, new, path)
-    elif (was := canonical(old)) != (now := canonical(new)):
-        yield MemberChange(path, was, now)
+                parts = frozenset((name, self.number(item)) for name, item in value.items())
+            known = self.numbers.setdefault(parts, len(self.numbers))
+            self.known[id(value)] = known
+        return known
+
+    def inside(self, old: JSONValue, new: JSONValue, path: Path) -> Iterator[MemberChange]:
+        if isinstance(old, dict) and isinstance(new, dict):
+            for name in sorted(old.keys() | new.keys()):
+                here = (*path, name)
+                if name not in new:
+                    yield MemberChange(here, canonical(old[name]), None)
+                elif name not in old:
+                    yield MemberChange(here, None, canonical(new[name]))
+                else:
+                    yield from self.inside(old[name], new[name], here)
+        elif isinstance(old, list) and isinstance(new, list) and old and new:
+            yield from self.items(old, new, path)
+        elif self.number(old) != self.number(new):
+            yield MemberChange(path, canonical(old), canonical(new))
+
+    def items(
+        self, old: list[JSONValue], new: list[JSONValue], path: Path
+    ) -> Iterator[MemberChange]:
+        """What differs between two lists: first equal items are matched, then equal places."""
+        kept = _matched([self.number(item) for item in old], [self.number(item) for item in new])
+        gone = [at for at in range(len(old)) if at not in kept]
+        came = set(range(len(new))) - set(kept.values())
+        staying = _staying(kept)
+        for at in gone:
+            here = (*path, str(at))
+            if at in came:
+                came.remove(at)
+                yield from self.inside(old[at], new[at], here)
+            else:
+                yield MemberChange(here, canonical(old[at]), None)
+        for at in sorted(came):
+            yield MemberChange((*path, str(at)), None, canonical(new[at]))
+        for at, to in kept.items():
+            if at not in staying:
+                here, there = (*path, str(to)), (*path, str(at))
+                value = canonical(new[to])
+                yield MemberChange(here, value, value, came_from=there)
 
 
-def _items(old: list[JSONValue], new: list[JSONValue], path: Path) -> Iterator[MemberChange]:
-    """What differs between two lists: first equal items are matched, then equal places."""
-    was, now = [canonical(item) for item in old], [canonical(item) for item in new]
-    kept = _matched(was, now)
-    gone = [at for at in range(len(old)) if at not in kept]
-    came = set(range(len(new))) - set(kept.values())
-    staying = _staying(kept)
-    for at in gone:
-        here = (*path, str(at))
-        if at in came:
-            came.remove(at)
-            yield from _walk(old[at], new[at], here)
-        else:
-            yield MemberChange(here, was[at], None)
-    for at in sorted(came):
-        yield MemberChange((*path, str(at)), None, now[at])
-    for at, to in kept.items():
-        if at not in staying:
-            here, there = (*path, str(to)), (*path, str(at))
-            yield MemberChange(here, was[at], now[to], came_from=there)
-
-
-def _matched(was: Sequence[str], now: Sequence[str]) -> dict[int, int]:
+def _matched(was: Sequence[int], now: Sequence[int]) -> dict[int, int]:
     """For each old place whose item is there still, its new place; in the order of old places."""
-    waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+    waiting: defaultdict[int, deque[int]] = defaultdict(deque)
     for place, item in enumerate(now):
         waiting[item].append(place)
     return {at: waiting[item].popleft() for at, item in enumerate(was) if waiting[item]}

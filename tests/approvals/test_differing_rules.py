@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.rules import differing
 from approvals.rules.differing import MemberChange, differences
 from approvals.rules.presentation import changes
 from placet.protocol.canonical import canonical
@@ -97,6 +98,28 @@ def made(value: JSONValue, found: tuple[MemberChange, ...]) -> JSONValue:
         return value
 
     return came[()] if () in came else within(value, ())
+
+
+def test_lists_in_lists_are_not_written_out_anew_at_every_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise the page of one agent's question would hold a worker for seconds."""
+    written: list[int] = []
+
+    def write(value: JSONValue) -> str:
+        text = canonical(value)
+        written.append(len(text))
+        return text
+
+    before: JSONValue = [{"x": number} for number in range(1_000)]
+    after: JSONValue = [{"x": number} for number in range(1_000, 2_000)]
+    size = len(canonical(before)) + len(canonical(after))
+    for _ in range(50):
+        before, after = [before], [after]
+    monkeypatch.setattr(differing, "canonical", write)
+
+    assert len(differences(before, after)) == 1_000
+    assert sum(written) < 3 * size
 
 
 def test_a_move_out_of_or_into_a_masked_place_tells_no_value() -> None:
