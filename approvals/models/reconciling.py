@@ -26,7 +26,14 @@ from runs.ids import new_id
 from runs.models import Action, Run, Turn
 from runs.models.action import summary
 from runs.rows import insert, update
-from runs.rules.evidence import FOUND, Evidence, Finding, Reconciling, reconcile
+from runs.rules.evidence import (
+    FOUND,
+    Evidence,
+    Finding,
+    Reconciling,
+    reconcile,
+    said_without_right,
+)
 from runs.rules.refusal import Refusal
 
 
@@ -97,23 +104,20 @@ class Inquiry:
 
     def refusal(self) -> Refusal | None:
         """The first reason why this finding is not taken, rights read after the lock."""
-        if refusal := self._no_right():
+        asked = Reconciling(
+            finding=self.found.finding,
+            evidence=self.found.evidence,
+            is_person=isinstance(self.by, User),
+            may_resend=self._may_approve(),
+            is_idempotent=self.interrupt.rule.idempotent,
+            grant_ends_at=self.action.grant_ends_at,
+            now=self.turn.now,
+        )
+        if refusal := self._no_right() or said_without_right(asked):
             return refusal
         if self._is_repeated():
             return None
-        return reconcile(
-            self.turn.facts,
-            ActionState(self.action.state),
-            Reconciling(
-                finding=self.found.finding,
-                evidence=self.found.evidence,
-                is_person=isinstance(self.by, User),
-                may_resend=self._may_approve(),
-                is_idempotent=self.interrupt.rule.idempotent,
-                grant_ends_at=self.action.grant_ends_at,
-                now=self.turn.now,
-            ),
-        )
+        return reconcile(self.turn.facts, ActionState(self.action.state), asked)
 
     def _no_right(self) -> Refusal | None:
         """An agent has the scope; a person is the owner, an admin, or may approve the question."""

@@ -73,7 +73,7 @@ class Reconciling:
 def reconcile(run: RunFacts, state: ActionState, asked: Reconciling) -> Refusal | None:
     """Why this finding is not taken, or None."""
     return (
-        _no_right(asked)
+        said_without_right(asked)
         or _stopping(run, asked)
         or _wrong_state(run, state)
         or _too_early(asked)
@@ -82,7 +82,8 @@ def reconcile(run: RunFacts, state: ActionState, asked: Reconciling) -> Refusal 
     )
 
 
-def _no_right(asked: Reconciling) -> Refusal | None:
+def said_without_right(asked: Reconciling) -> Refusal | None:
+    """The refusal of what only people may say, or only who may approve, or None."""
     by_statement = asked.evidence and asked.evidence.kind is EvidenceKind.HUMAN_STATEMENT
     if not asked.is_person and (by_statement or asked.finding in BY_PEOPLE):
         return Refusal(

@@ -154,6 +154,32 @@ def test_only_who_may_approve_orders_it_again(executor: Executor, cast: Cast, na
     assert isinstance(outcome, Refusal) and outcome.code == "not_permitted"
 
 
+@pytest.mark.parametrize("name", ["ada", "alice"])
+def test_who_may_not_approve_does_not_repeat_the_order_either(
+    executor: Executor, cast: Cast, name: str
+) -> None:
+    """The right comes before what holds already, for people and for keys alike."""
+    idempotent(cast)
+    action = executor.action(executor.unknown())
+    assert isinstance(settle_outcome(action, RESEND, by=cast.rae), Action)
+
+    outcome = settle_outcome(action, RESEND, by=getattr(cast, name))
+
+    assert isinstance(outcome, Refusal) and outcome.code == "not_permitted"
+    assert code(executor.reconcile(action.pk, "resend")) == (403, "not_permitted")
+
+
+def test_a_key_does_not_repeat_what_a_person_stated(executor: Executor, cast: Cast) -> None:
+    statement = {"kind": "human_statement", "reference": "seen in the bank's list"}
+    action = executor.action(executor.unknown())
+    told = Evidence(EvidenceKind.HUMAN_STATEMENT, statement["reference"])
+    assert isinstance(settle_outcome(action, Found(Finding.EXECUTED, told), by=cast.alice), Action)
+
+    again = executor.reconcile(action.pk, "executed", **statement)
+
+    assert code(again) == (403, "not_permitted")
+
+
 @pytest.mark.parametrize(("name", "is_taken"), [("alice", True), ("ada", True), ("bob", False)])
 def test_who_may_state_what_happened(
     executor: Executor, cast: Cast, name: str, is_taken: bool
