@@ -70,12 +70,16 @@ class Handoff:
 
     @property
     def can_be_opened(self) -> bool:
-        """Whether the link is one that a browser opens, and looks like what it is."""
+        """Whether the link is one that a browser opens, and looks like what it is.
+
+        A backslash ends the host for browsers alone, which would lead elsewhere than is said.
+        """
         try:
             parts = urlsplit(self.link)
         except ValueError:
             return False
-        return parts.scheme in OPENED and bool(parts.hostname) and is_plain(self.link)
+        is_exact = is_plain(self.link) and "\\" not in self.link
+        return parts.scheme in OPENED and bool(parts.hostname) and is_exact
 
     @property
     def leads_to(self) -> str:

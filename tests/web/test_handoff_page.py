@@ -99,6 +99,7 @@ def test_the_link_opens_a_tab_that_knows_nothing_of_this_page(executor: Executor
         "vnc://takeover.example/s",
         "https:no-host",
         "https://takeover.example/\u202egpj",
+        "https://evil.example\\@takeover.example/s",
     ],
 )
 def test_what_no_browser_should_open_stands_there_as_text(executor: Executor, url: str) -> None:
