@@ -18,7 +18,7 @@ POINTER_CHARS = 500
 HINT_MEMBERS = frozenset({"tool", "show"})
 
 _TOOL_GLOB = re.compile(rf"{limits.TOOL_PATTERN}\*?|\*")
-_AMBIGUOUS = re.compile(r"[+\-\s]?\s*\d+")
+_AMBIGUOUS = re.compile(r"\s*[+\-]?\s*\d+")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,5}")
 
 

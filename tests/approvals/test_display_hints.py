@@ -61,6 +61,7 @@ def test_the_first_hint_that_names_a_tool_holds() -> None:
         ([{"tool": "t", "show": ["", "a", 1, None]}], [f"/0/show/{at}" for at in range(4)]),
         ([{"tool": "t", "show": ["/a", "/a"]}], ["/0/show/1"]),
         ([{"tool": "t", "show": ["/-1", "/01", "/ 1", "/+1"]}], [f"/0/show/{n}" for n in range(4)]),
+        ([{"tool": "t", "show": ["/ -1", "/\t+1", "/a/\n-2"]}], [f"/0/show/{n}" for n in range(3)]),
         ([{"tool": "t", "show": ["/" + "x" * 500]}], ["/0/show/0"]),
     ],
 )
