@@ -30,12 +30,15 @@ class Showing(models.Model):
 
     @classmethod
     def note(cls, interrupt: Interrupt, *, to: User, is_revealed: bool) -> None:
-        """Record that this person has the question before them, unless that is on record."""
+        """Record that this person has the question before them, unless that is on record.
+
+        Looking is no command: what is due in the run stays so until a command or the sweeper comes.
+        """
         seen: dict[str, Any] = {"handback": interrupt.handback, "is_revealed": is_revealed}
         if cls.objects.filter(interrupt=interrupt, user=to, **seen).exists():
             return
         with transaction.atomic():
-            turn = Run.take(interrupt.run_id)
+            turn = Run.hold(interrupt.run_id)
             # Two tabs at once: the run's lock makes the second see the first one's row.
             _, is_first = cls.objects.get_or_create(interrupt=interrupt, user=to, **seen)
             if is_first:

@@ -177,6 +177,11 @@ class Run(models.Model):
         return Turn.over(locked(cls, run_id))
 
     @classmethod
+    def hold(cls, run_id: str) -> Turn:
+        """Lock the run and settle nothing: for what is only recorded, as that a page was shown."""
+        return Turn(run=locked(cls, run_id), now=database_now())
+
+    @classmethod
     def begin(cls, new: NewRun, *, agent: Agent) -> "tuple[Run, bool] | Refusal":
         """A run in READY and True, or the one that this agent's `external_id` names, and False.
 

@@ -9,6 +9,7 @@ from identity.management.reporting import OPERATOR
 from identity.models import User
 from runs.models import Run
 from tests.cast import Cast, question
+from tests.owner import fall_due
 from tests.web.browser import answer, browser, codes, hidden, look, words
 
 pytestmark = pytest.mark.django_db
@@ -178,6 +179,20 @@ def test_no_get_head_or_options_changes_anything(cast: Cast) -> None:
     assert list(Event.objects.filter(run_id=run.pk).order_by("-id").values_list("type")[:1]) == [
         ("interrupt.shown",)
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_looking_at_a_question_does_not_end_what_is_due_beside_it(cast: Cast) -> None:
+    run = cast.run()
+    shown, late = cast.ask(run), cast.ask(run, question(call_id="call-2"))
+    fall_due(late.pk)
+
+    browser(cast.rae).get(f"/interrupts/{shown.pk}/")
+
+    late.refresh_from_db()
+    assert late.state == "PENDING"
+    last = Event.objects.filter(run_id=run.pk).order_by("-id").values_list("type", "interrupt_id")
+    assert last[0] == ("interrupt.shown", shown.pk)
 
 
 @pytest.mark.parametrize(("name", "status"), [("alice", 303), ("ada", 303), ("rae", 403)])
