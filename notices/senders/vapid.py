@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from joserfc import jwt
-from joserfc.jwk import ECKey
 
 from notices.rules.base64url import decoded, encoded
 
@@ -52,8 +51,7 @@ class VapidKey:
             "exp": now_s + TOKEN_VALID_S,
             "sub": subject,
         }
-        key = ECKey.import_key(self.private)
-        token = jwt.encode({"typ": "JWT", "alg": "ES256"}, claims, key, algorithms=["ES256"])
+        token = jwt.encode(claims, self.private, algorithm="ES256")
         return f"vapid t={token}, k={self.public}"
 
 
