@@ -4,8 +4,10 @@ Nothing is judged here: where a schema says more than a form can tell, the place
 description and the schema itself is applied to the whole value (`schema.value_faults`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from itertools import islice
+from typing import Any
 
 from placet.protocol.canonical import canonical
 from placet.protocol.pointers import parse_pointer
@@ -85,20 +87,42 @@ def fits(node: Described, value: JSONValue) -> bool:
     kind = kind_described(node)
     if kind is Kind.CHOICE:
         text = canonical(value)
-        return any(canonical(choice) == text for choice in choices(node))
+        # What is written alike is equal; only 1 and true are equal and not written alike.
+        return any(one == value and canonical(one) == text for one in choices(node))
     if kind is Kind.NULL:
         return value is None
     return value is not None and kind is kind_of(value)
 
 
+TOLD = ("title", "description", "default", "enum", "const", "pattern", "format")
+"""What a form repeats of a subschema wherever a value follows it."""
+CHOICE_CHARS = 20
+"""A choice of a list costs a page so many characters besides its own."""
+
+
 class Schema:
-    """A schema that `schema_faults` took, so its references are local and end."""
+    """A schema that `schema_faults` took, so its references are local and end.
+
+    A subschema is read once, however many places of a value follow it.
+    """
 
     def __init__(self, root: Mapping[str, JSONValue]) -> None:
         self.root = dict(root)
+        self.read: dict[tuple[str, int], tuple[JSONValue, Any]] = {}
+        """What was read of each subschema; it is kept too, so that nothing else gets its id."""
+
+    def _once(self, name: str, node: JSONValue, read: Callable[[JSONValue], Any]) -> Any:
+        key = (name, id(node))
+        if key not in self.read:
+            self.read[key] = (node, read(node))
+        return self.read[key][1]
 
     def at(self, node: JSONValue) -> Described:
         """This subschema with its reference, and whatever else it requires, written out."""
+        found: Described = self._once("at", node, self._at)
+        return found
+
+    def _at(self, node: JSONValue) -> Described:
         if not isinstance(node, dict):
             return {}
         parts = [*self._referred(node), *self._all_of(node)]
@@ -109,8 +133,17 @@ class Schema:
 
     def ways(self, node: JSONValue) -> list[Described]:
         """The alternatives of a place; one where the schema leaves no choice."""
-        found = list(self._ways(self.at(node)))
+        found: list[Described] = self._once("ways", node, self._few_ways)
+        return found
+
+    def _few_ways(self, node: JSONValue) -> list[Described]:
+        found = list(islice(self._ways(self.at(node)), WAYS_MAX + 1))
         return found if len(found) <= WAYS_MAX else [{}]
+
+    def weight(self, said: Described) -> int:
+        """How many characters a field takes to tell what is said of it."""
+        weight: int = self._once("weight", said, _weight)
+        return weight
 
     def member(self, node: Described, name: str) -> JSONValue:
         """What is said of this member; False where it may not be."""
@@ -129,6 +162,10 @@ class Schema:
 
     def blank(self, node: JSONValue) -> str | None:
         """The JSON with which a new place begins; None where it is not said what belongs there."""
+        found: str | None = self._once("blank", node, self._blank)
+        return found
+
+    def _blank(self, node: JSONValue) -> str | None:
         said = self.ways(node)[0]
         if "default" in said:
             return canonical(said["default"])
@@ -190,6 +227,12 @@ def required(node: Described) -> list[str]:
 def _members(value: JSONValue) -> dict[str, JSONValue]:
     assert isinstance(value, dict), "a reference leads to a schema of its own document"
     return value
+
+
+def _weight(said: JSONValue) -> int:
+    told = _members(said)
+    text = canonical({name: told[name] for name in TOLD if name in told})
+    return len(text) + CHOICE_CHARS * len(choices(told))
 
 
 def _both(said: Described, more: Described) -> Described:

@@ -39,6 +39,9 @@ FIELDS_MAX = 300
 """So many fields at most; a container for which there is no room is one box of JSON."""
 DEEP = 6
 """Containers below so many levels are boxes of JSON."""
+TOLD_CHARS = 300_000
+"""So many characters of the schema are told with all fields together; a place for which there is
+no room is filled as if the schema said nothing of it."""
 Path = tuple[str, ...]
 
 
@@ -65,6 +68,7 @@ class _Walk:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.room = FIELDS_MAX
+        self.words = TOLD_CHARS
 
     def members(
         self, said: Described, value: dict[str, JSONValue], asked: JSONValue, path: Path
@@ -116,7 +120,9 @@ class _Walk:
         )
 
     def absent(self, node: JSONValue, path: Path, *, place: Place) -> Field:
-        said = self.schema.at(node)
+        said, blank = self.schema.at(node), self.schema.blank(node) or "null"
+        if not self.has_words(self.schema.weight(said) + len(blank)):
+            said, blank = {}, "null"
         return Field(
             pointer=pointer(path),
             name=path[-1],
@@ -125,7 +131,7 @@ class _Walk:
             title=words_of(said, "title"),
             description=words_of(said, "description"),
             place=place,
-            blank=spelled(self.schema.blank(node) or "null"),
+            blank=spelled(blank),
         )
 
     def field(
@@ -138,8 +144,12 @@ class _Walk:
     ) -> Field:
         ways = self.schema.ways(node)
         said = _taken(ways, value)
-        kind = kind_described(said) or kind_of(value)
         named = said or self.schema.at(node)
+        has_others = len(ways) > 1 or not said
+        blanks = sum(len(self.schema.blank(way) or "") for way in ways) if has_others else 0
+        if not self.has_words(self.schema.weight(named) + blanks):
+            ways, said, named = [], {}, {}
+        kind = kind_described(said) or kind_of(value)
         plain = Field(
             pointer=pointer(path),
             name=path[-1],
@@ -176,13 +186,19 @@ class _Walk:
         blank = self.schema.blank(self.schema.item(said, len(value)))
         if blank is None and value:
             blank = _LIKE[kind_of(value[-1])]
-        if blank is None:
+        if blank is None or not self.has_words(len(blank)):
             return json_box(plain, value)
         parts = self.items(said, value, asked, path)
         return replace(plain, parts=parts, blank=spelled(blank))
 
     def has_room(self, value: dict[str, JSONValue] | list[JSONValue], path: Path) -> bool:
         return len(value) <= self.room and len(path) < DEEP
+
+    def has_words(self, chars: int) -> bool:
+        if chars > self.words:
+            return False
+        self.words -= chars
+        return True
 
     def alternatives(self, ways: list[Described], taken: Described) -> tuple[Way, ...]:
         found: dict[Kind, Way] = {}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from approvals.rules import described
 from approvals.rules.boxes import Bound, Field, Place, Way
 from approvals.rules.described import Kind
 from approvals.rules.fields import DEEP, FIELDS_MAX, fields
@@ -197,6 +198,46 @@ def test_what_is_too_much_for_a_form_is_one_box_of_json() -> None:
     for _ in range(DEEP - 1):
         [field] = field.parts
     assert (field.kind, field.pointer) == (Kind.JSON, "/a" * DEEP)
+
+
+def of_a_list(item: dict[str, Any], values: list[JSONValue]) -> tuple[Field, ...]:
+    """The fields of the items of a list of which this is said."""
+    return only({"type": "array", "items": item}, values).parts
+
+
+def test_what_a_schema_says_once_does_not_grow_with_every_place_that_follows_it() -> None:
+    """Otherwise 32 KiB of a schema and a short list are pages of hundreds of megabytes."""
+    worded = of_a_list({"type": "string", "description": "я" * 15_000}, ["x"] * 299)
+    chosen = of_a_list({"enum": list(range(5_500))}, [5_499] * 299)
+
+    assert [len(field.description) for field in worded] == [15_000] * 19 + [0] * 280
+    assert {(field.kind, field.text) for field in worded} == {(Kind.TEXT, "x")}
+    assert [len(field.options) for field in chosen] == [5_500] * 2 + [0] * 297
+    assert [(field.kind, field.text) for field in chosen[2:]] == [(Kind.NUMBER, "5499")] * 297
+
+    absent = fields(
+        {
+            "$defs": {"a": {"default": "я" * 5_000}},
+            "properties": {f"p{number}": {"$ref": "#/$defs/a"} for number in range(600)},
+        },
+        {},
+    )
+    assert sum(len(field.blank or "") > 4 for field in absent) == 29
+
+
+def test_a_subschema_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+
+    def join(said: Any, more: Any) -> Any:
+        joined.append(1)
+        return both(said, more)
+
+    both = described._both
+    monkeypatch.setattr(described, "_both", join)
+    parts = [{"properties": {f"a{number}": {}}} for number in range(100)]
+
+    assert len(of_a_list({"allOf": parts}, [1] * 99)) == 99
+    assert len(joined) < 300
 
 
 def test_a_keyboard_for_numbers_is_asked_for_where_no_sign_is_needed() -> None:
