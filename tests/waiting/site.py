@@ -32,10 +32,15 @@ NOTIFYING = "application_name = 'placet-wake' AND query LIKE '%pg_notify%'"
 
 
 class Things:
-    """The table, changed and asked through a connection that is nobody's pool."""
+    """The table, changed and asked through a connection that is nobody's pool.
+
+    Connections of servers that other tests keep for the whole session are not counted.
+    """
 
     def __init__(self, database: psycopg.Connection) -> None:
         self._database = database
+        self._others: list[int] = []
+        self._others = self._backends("true")
 
     def add(self, object_id: str) -> None:
         self._database.execute("INSERT INTO waiting_thing VALUES (%s, 'PENDING', 1)", [object_id])
@@ -70,7 +75,7 @@ class Things:
             "SELECT pid FROM pg_stat_activity"
             f" WHERE datname = current_database() AND pid <> pg_backend_pid() AND {condition}"
         )
-        return [row[0] for row in found]
+        return [pid for (pid,) in found if pid not in self._others]
 
 
 class ThingReader:
