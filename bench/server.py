@@ -95,14 +95,15 @@ def site_running(port: int) -> Iterator[Site]:
     """The server of `manage.py serve` on the database of the environment."""
     process = subprocess.Popen([*MANAGE, "serve", "--port", str(port)])
     try:
-        _wait_until_ready(process, port)
+        wait_until_ready(process, port)
         yield Site(process.pid, port)
     finally:
         process.terminate()
         process.wait()
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return once a server says that it lives; ends the measurement where it does not."""
     deadline = time.monotonic() + STARTED_WITHIN_S
     while time.monotonic() < deadline and process.poll() is None:
         try:

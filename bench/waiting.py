@@ -35,15 +35,15 @@ def measure(cluster: Cluster, *, is_quick: bool) -> None:
     warm = 100
     report = Report("waiting")
     people = People.make()
-    ids = _fill(cluster, people, warm + count)
+    ids = fill(cluster, people, warm + count)
     with site_running(PORT) as site:
         with agents_waiting(PORT, people.key, ids[:warm]) as agents:
-            _settle(site)
-            _decide(people, agents, ids[:warm])
-        _settle(site)
+            settle(site)
+            decide(people, agents, ids[:warm])
+        settle(site)
         threads, memory = site.threads(), site.resident_bytes()
         with agents_waiting(PORT, people.key, ids[warm:]) as agents:
-            _settle(site)
+            settle(site)
             now, each = site.threads(), (site.resident_bytes() - memory) / count
             report.holds(
                 f"threads with nobody and with {count} waiting",
@@ -52,22 +52,23 @@ def measure(cluster: Cluster, *, is_quick: bool) -> None:
             )
             report.at_most("kB of memory for each agent", each / 1000, BYTES_EACH / 1000)
             report.note(f"{_idle_load(site):.0%} of a processor while everybody waits")
-            took = [_decide(people, agents, [each])[0] for each in ids[warm : warm + singles]]
-            half, most = _percentiles(took)
+            took = [decide(people, agents, [each])[0] for each in ids[warm : warm + singles]]
+            half, most = percentiles(took)
             report.at_most(
                 f"ms from commit to answer, {singles} single ones, p50",
                 half,
                 WAKE_UP_MS,
                 told=f"p99 {most:.1f}",
             )
-            took = _decide(people, agents, ids[warm + singles : warm + singles + burst])
-            half, most = _percentiles(took)
+            took = decide(people, agents, ids[warm + singles : warm + singles + burst])
+            half, most = percentiles(took)
             report.note(f"{burst} decided in one commit: p50 {half:.0f} ms, p99 {most:.0f} ms")
             report.note(f"threads after that: {site.threads()}")
     report.close()
 
 
-def _fill(cluster: Cluster, people: People, count: int) -> list[str]:
+def fill(cluster: Cluster, people: People, count: int) -> list[str]:
+    """The ids of so many open questions, copies of one."""
     original = people.ask(people.run())
     with superuser(cluster) as database:
         database.execute("SET session_replication_role = replica")
@@ -77,7 +78,7 @@ def _fill(cluster: Cluster, people: People, count: int) -> list[str]:
     return [computed_id("int", number) for number in range(count)]
 
 
-def _settle(site: Site) -> None:
+def settle(site: Site) -> None:
     """Wait until the server has dealt with all who came: it then uses little of a processor."""
     deadline = time.monotonic() + CALM_WITHIN_S
     while _idle_load(site) > 0.3 and time.monotonic() < deadline:
@@ -90,7 +91,7 @@ def _idle_load(site: Site) -> float:
     return (site.cpu_s() - before_s) / CALM_S
 
 
-def _decide(people: People, agents: Agents, ids: Sequence[str]) -> list[float]:
+def decide(people: People, agents: Agents, ids: Sequence[str]) -> list[float]:
     """Decide these in one commit; the milliseconds until each agent knew."""
     time.sleep(PAUSE_S)
     rows = [Interrupt.objects.get(pk=each) for each in ids]
@@ -104,6 +105,7 @@ def _decide(people: People, agents: Agents, ids: Sequence[str]) -> list[float]:
     return [1000 * (each.at - committed[0]) for each in told]
 
 
-def _percentiles(took: Sequence[float]) -> tuple[float, float]:
+def percentiles(took: Sequence[float]) -> tuple[float, float]:
+    """The median, and what 99 of 100 are below."""
     cuts = quantiles(took, n=100)
     return cuts[49], cuts[98]
