@@ -13,7 +13,7 @@ import django
 
 from bench.server import database_running
 
-NAMES = ("flushes", "decision", "dispatch", "waiting", "click", "inbox", "pages")
+NAMES = ("flushes", "decision", "dispatch", "waiting", "click", "rounds", "inbox", "pages")
 
 
 def main() -> None:

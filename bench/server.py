@@ -102,12 +102,14 @@ def site_running(port: int) -> Iterator[Site]:
         process.wait()
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+def wait_until_ready(
+    process: subprocess.Popen[bytes], port: int, *, path: str = "/healthz"
+) -> None:
     """Return once a server says that it lives; ends the measurement where it does not."""
     deadline = time.monotonic() + STARTED_WITHIN_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5):
                 return
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.1)
