@@ -7,11 +7,12 @@
     python3 bootstrap.py manage COMMAND ...           one of the service's own commands
     python3 bootstrap.py test [--database] [ARGS]     the tests (ARGS are pytest's)
     python3 bootstrap.py lint                         style, types, directions of import
-    python3 bootstrap.py lock [--upgrade]             write requirements.lock anew
+    python3 bootstrap.py lock [--upgrade]             write the lock files anew
 
 The environment is `.venv`, made by the interpreter that runs this file and filled with
-exactly what the lock file names. What pip is told about the package index (its variables
-and files) holds for this file too; an active environment does not.
+exactly what the lock file names. The frameworks that the client's adapters are for are in
+another, `.venv-adapters`, made when their checks or tests run. What pip is told about the
+package index (its variables and files) holds for this file too; an active environment does not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -36,9 +38,6 @@ UV_VERSION = "0.13.9"
 
 ROOT = Path(__file__).resolve().parent
 PRIVATE = ROOT / ".placet"
-VENV = ROOT / ".venv"
-LOCK = ROOT / "requirements.lock"
-STAMP = VENV / "placet.stamp"
 TOOL = PRIVATE / f"uv-{UV_VERSION}"
 
 FOREIGN = ("UV_", "CONDA", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__")
@@ -76,15 +75,17 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     if command == "lock":
-        write_lock(rest)
+        with locked():
+            for venv in (MAIN, ADAPTERS):
+                venv.write_lock(rest)
         return 0
-    install()
+    MAIN.install()
     if command == "test":
         return test(rest)
     if command == "lint":
         return lint()
     if command != "install":
-        become([str(python()), str(ROOT / "manage.py"), *rest_of(command), *rest])
+        become([str(MAIN.python), str(ROOT / "manage.py"), *rest_of(command), *rest])
     return 0
 
 
@@ -93,62 +94,95 @@ def rest_of(command: str) -> list[str]:
     return [] if command == "manage" else [command]
 
 
-def python() -> Path:
-    """Give the interpreter of the environment."""
-    return VENV / "bin" / "python"
+# The environments
 
 
-# The environment
+@dataclass(frozen=True, slots=True)
+class Venv:
+    """A folder with an interpreter, the lock file that says what is in it, and its source."""
 
+    folder: Path
+    lock: Path
+    source: Path
+    parts: tuple[str, ...] = ()
 
-def install() -> None:
-    """Make `.venv` what the lock file says, unless it is; two at once wait for each other."""
-    place, content = fingerprint()
-    if stamp() == [place, content]:
-        return
-    with locked():
-        if stamp() == [place, content]:
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / "bin" / "python"
+
+    def install(self) -> None:
+        """Make it what the lock file says, unless it is; two at once wait for each other."""
+        place, content = self.fingerprint()
+        if self.stamp() == [place, content]:
             return
+        with locked():
+            if self.stamp() == [place, content]:
+                return
+            uv = ensure_uv()
+            if self.stamp()[:1] != [place]:
+                say(f"Making {self.folder.name}")
+                make = ("venv", "--clear", "--python", interpreter(), self.folder)
+                run_tool(uv_environment(), uv, *make)
+            self._stamp.unlink(missing_ok=True)
+            say(f"Installing what {self.lock.relative_to(ROOT)} names")
+            sync = (uv, "pip", "sync", "--python", self.python, "--require-hashes", self.lock)
+            run_tool(uv_environment(), *sync)
+            self._name_client()
+            fresh = self._stamp.with_suffix(".new")
+            fresh.write_text(f"{place}\n{content}\n")
+            fresh.replace(self._stamp)
+
+    def fingerprint(self) -> tuple[str, str]:
+        """Give what it depends on: where and of what it is, and what it holds."""
+        place = hashlib.sha256(f"{self.folder}\0{interpreter()}\0{sys.version}".encode())
+        content = hashlib.sha256(self.lock.read_bytes() + b"\0" + self.source.read_bytes())
+        return place.hexdigest(), content.hexdigest()
+
+    def stamp(self) -> list[str]:
+        """Give the fingerprint that it was made with; none while it is being made."""
+        try:
+            return self._stamp.read_text().split()
+        except FileNotFoundError:
+            return []
+
+    def write_lock(self, options: Sequence[str]) -> None:
+        """Write its lock file from the source: every system, with hashes, without addresses."""
         uv = ensure_uv()
-        if stamp()[:1] != [place]:
-            say("Making .venv")
-            run_tool(uv_environment(), uv, "venv", "--clear", "--python", interpreter(), VENV)
-        STAMP.unlink(missing_ok=True)
-        say("Installing what requirements.lock names")
-        sync = (uv, "pip", "sync", "--python", python(), "--require-hashes", LOCK)
-        run_tool(uv_environment(), *sync)
-        name_client()
-        fresh = STAMP.with_suffix(".new")
-        fresh.write_text(f"{place}\n{content}\n")
-        fresh.replace(STAMP)
+        span = ("--universal", "--python-version", "3.11")
+        form = ("--generate-hashes", "--no-header", "--no-annotate", "--output-file", self.lock)
+        what: list[str | Path] = [self.source, *self.parts, *span, *form, *options]
+        run_tool(uv_environment(), uv, "pip", "compile", *what)
+
+    @property
+    def _stamp(self) -> Path:
+        return self.folder / "placet.stamp"
+
+    def _name_client(self) -> None:
+        """Put client/src on the path; relative, for a path file is read in the system's encoding"""
+        major, minor = sys.version_info[:2]
+        packages = self.folder / "lib" / f"python{major}.{minor}" / "site-packages"
+        source = os.path.relpath(ROOT / "client" / "src", packages)
+        (packages / "placet-client.pth").write_text(f"{source}\n")
 
 
-def fingerprint() -> tuple[str, str]:
-    """Give what the environment depends on: where and of what it is, and what it holds."""
-    place = hashlib.sha256(f"{VENV}\0{interpreter()}\0{sys.version}".encode())
-    content = hashlib.sha256(LOCK.read_bytes() + b"\0" + (ROOT / "pyproject.toml").read_bytes())
-    return place.hexdigest(), content.hexdigest()
-
-
-def stamp() -> list[str]:
-    """Give the fingerprint that the environment was made with; none while it is being made."""
-    try:
-        return STAMP.read_text().split()
-    except FileNotFoundError:
-        return []
+MAIN = Venv(
+    ROOT / ".venv",
+    ROOT / "requirements.lock",
+    ROOT / "pyproject.toml",
+    ("--group", "test", "--group", "lint"),
+)
+ADAPTERS = Venv(
+    ROOT / ".venv-adapters",
+    ROOT / "client" / "adapters.lock",
+    ROOT / "client" / "pyproject.toml",
+    ("--all-extras", "--group", "client/pyproject.toml:conformance"),
+)
 
 
 def interpreter() -> str:
     """Give the interpreter that runs this file, out of any environment that it stands in."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-
-
-def name_client() -> None:
-    """Put client/src on the path; relative, for a path file is read in the system's encoding."""
-    major, minor = sys.version_info[:2]
-    packages = VENV / "lib" / f"python{major}.{minor}" / "site-packages"
-    source = os.path.relpath(ROOT / "client" / "src", packages)
-    (packages / "placet-client.pth").write_text(f"{source}\n")
 
 
 def ensure_uv() -> Path:
@@ -170,16 +204,6 @@ def ensure_uv() -> Path:
     run_tool(environment(), *pip, "--no-user", f"uv=={UV_VERSION}")
     fresh.rename(TOOL)
     return uv
-
-
-def write_lock(options: Sequence[str]) -> None:
-    """Write the lock file from pyproject.toml: every system, with hashes, without addresses."""
-    with locked():
-        uv = ensure_uv()
-        source = ("pyproject.toml", "--group", "test", "--group", "lint")
-        span = ("--universal", "--python-version", "3.11")
-        form = ("--generate-hashes", "--no-header", "--no-annotate", "--output-file", LOCK)
-        run_tool(uv_environment(), uv, "pip", "compile", *source, *span, *form, *options)
 
 
 def environment() -> dict[str, str]:
@@ -232,33 +256,59 @@ def locked() -> Iterator[None]:
 
 
 def test(arguments: list[str]) -> int:
-    """Run the tests; those in a browser by themselves, for they need an event loop beside Django.
+    """Run the tests: all but two kinds, those in a browser, and the adapters with frameworks.
 
+    Those in a browser need an event loop beside Django, the adapters an environment of their own.
     `--database` runs only those that use PostgreSQL. Other arguments go to pytest in one run.
     """
-    pytest = [str(python()), "-m", "pytest"]
-    in_browser = environment() | {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"}
     if arguments and arguments != ["--database"]:
-        is_e2e = any(argument.startswith("tests/e2e") for argument in arguments)
-        return child([*pytest, *arguments], in_browser if is_e2e else environment())
-    spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadfile"]
-    code = child([*pytest, *spread, "--ignore", "tests/e2e", *arguments], environment())
-    if arguments or was_interrupted() or not any(ROOT.glob("tests/e2e/**/test_*.py")):
+        return test_some(arguments)
+    pytest = [str(MAIN.python), "-m", "pytest"]
+    spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist"]
+    most = [*pytest, *spread, "loadfile", "--ignore", "tests/e2e", *arguments]
+    code = child(most, environment())
+    if arguments or was_interrupted():
         return code
     if any(map(shutil.which, CHROMIUM)):
-        many = [*spread[:2], "--dist", "worksteal"]
-        return child([*pytest, *many, "tests/e2e"], in_browser) or code
-    say("The browser tests did not run: there is no Chromium (apt-get install chromium)")
-    return code or int(os.environ.get("CI") == "true")
+        code = child([*pytest, *spread, "worksteal", "tests/e2e"], browsing()) or code
+    else:
+        say("The browser tests did not run: there is no Chromium (apt-get install chromium)")
+        code = code or int(os.environ.get("CI") == "true")
+    if was_interrupted():
+        return code
+    return test_adapters([]) or code
+
+
+def test_some(arguments: list[str]) -> int:
+    """Run what pytest's arguments name, where they belong."""
+    if any(argument.startswith("client/conformance") for argument in arguments):
+        return test_adapters(arguments)
+    is_e2e = any(argument.startswith("tests/e2e") for argument in arguments)
+    pytest = [str(MAIN.python), "-m", "pytest", *arguments]
+    return child(pytest, browsing() if is_e2e else environment())
+
+
+def test_adapters(arguments: list[str]) -> int:
+    """Run the conformance kit: the adapters with their frameworks, against the server."""
+    ADAPTERS.install()
+    pytest = [str(ADAPTERS.python), "-m", "pytest", "-c", "client/pyproject.toml"]
+    return child([*pytest, *(arguments or ["client/conformance"])], environment())
+
+
+def browsing() -> dict[str, str]:
+    """Give the environment of the tests that hold a browser."""
+    return environment() | {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"}
 
 
 def lint() -> int:
-    """Run every check, also after one failed."""
-    tools = VENV / "bin"
+    """Run every check, also after one failed; the adapters' types where their frameworks are."""
+    ADAPTERS.install()
+    tools = MAIN.folder / "bin"
     checks = (
         [str(tools / "ruff"), "check"],
         [str(tools / "ruff"), "format", "--check"],
-        [str(python()), "-m", "mypy"],
+        [str(MAIN.python), "-m", "mypy"],
+        [str(ADAPTERS.python), "-m", "mypy", "--config-file", "client/pyproject.toml"],
         [str(tools / "lint-imports")],
     )
     code = 0

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,23 +79,21 @@ def test_the_installer_is_told_what_pip_is_told(
     }
 
 
-@pytest.mark.parametrize("changed", ["LOCK", "VENV", "pyproject.toml"])
+@pytest.mark.parametrize("changed", ["folder", "lock", "source"])
 def test_the_environment_is_made_anew_when_what_it_depends_on_changes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changed: str
+    tmp_path: Path, changed: str
 ) -> None:
-    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
-    monkeypatch.setattr(bootstrap, "LOCK", tmp_path / "requirements.lock")
-    for name in ("requirements.lock", "pyproject.toml", "other.lock"):
+    for name in ("requirements.lock", "pyproject.toml", "other"):
         (tmp_path / name).write_text(name)
-    before = bootstrap.fingerprint()
-    assert bootstrap.fingerprint() == before
+    venv = bootstrap.Venv(
+        tmp_path / ".venv", tmp_path / "requirements.lock", tmp_path / "pyproject.toml"
+    )
+    before = venv.fingerprint()
+    assert venv.fingerprint() == before
 
-    if changed == "pyproject.toml":
-        (tmp_path / changed).write_text("other")
-    else:
-        monkeypatch.setattr(bootstrap, changed, tmp_path / "other.lock")
+    other = replace(venv, **{changed: tmp_path / "other"})
 
-    assert bootstrap.fingerprint() != before
+    assert other.fingerprint() != before
 
 
 def test_an_older_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,29 +158,56 @@ def test_a_signal_reaches_the_child_once_and_its_end_is_awaited(number: signal.S
 @pytest.mark.parametrize(
     ("has_chromium", "is_ci", "code"), [(True, True, 0), (False, False, 0), (False, True, 1)]
 )
-def test_the_browser_tests_run_by_themselves_and_ci_insists_on_them(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    has_chromium: bool,
-    is_ci: bool,
-    code: int,
+def test_tests_in_a_browser_and_of_the_adapters_run_by_themselves_and_ci_insists_on_a_browser(
+    monkeypatch: pytest.MonkeyPatch, has_chromium: bool, is_ci: bool, code: int
 ) -> None:
-    (tmp_path / "tests" / "e2e").mkdir(parents=True)
-    (tmp_path / "tests" / "e2e" / "test_pages.py").touch()
-    unsafe: list[bool] = []
+    runs: list[tuple[str, str, bool]] = []
 
-    def child(_command: list[str], env: dict[str, str]) -> int:
-        unsafe.append("DJANGO_ALLOW_ASYNC_UNSAFE" in env)
+    def child(command: list[str], env: dict[str, str]) -> int:
+        venv = Path(command[0]).parents[1].name
+        runs.append((venv, command[-1], "DJANGO_ALLOW_ASYNC_UNSAFE" in env))
         return 0
 
     monkeypatch.setattr(bootstrap, "child", child)
-    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(bootstrap.Venv, "install", lambda _venv: None)
     monkeypatch.setattr(bootstrap, "CHROMIUM", ("sh",) if has_chromium else ("no-such-browser",))
     monkeypatch.setenv("CI", "true" if is_ci else "")
     monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)
 
     assert bootstrap.test([]) == code
-    assert unsafe == ([False, True] if has_chromium else [False])
+    in_browser = [(".venv", "tests/e2e", True)] if has_chromium else []
+    assert runs == [
+        (".venv", "tests/e2e", False),  # left out
+        *in_browser,
+        (".venv-adapters", "client/conformance", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "venv", "is_unsafe"),
+    [
+        ("tests/runs", ".venv", False),
+        ("tests/e2e/test_pages.py", ".venv", True),
+        ("client/conformance/test_situations.py", ".venv-adapters", False),
+    ],
+)
+def test_some_tests_run_where_they_belong(
+    monkeypatch: pytest.MonkeyPatch, path: str, venv: str, is_unsafe: bool
+) -> None:
+    runs: list[tuple[str, bool]] = []
+    monkeypatch.setattr(bootstrap.Venv, "install", lambda _venv: None)
+    monkeypatch.setattr(
+        bootstrap,
+        "child",
+        lambda command, env: runs.append(
+            (Path(command[0]).parents[1].name, "DJANGO_ALLOW_ASYNC_UNSAFE" in env)
+        ),
+    )
+    monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)
+
+    bootstrap.test([path, "-x"])
+
+    assert runs == [(venv, is_unsafe)]
 
 
 def test_two_starts_at_once_wait_for_each_other(

@@ -1,0 +1,219 @@
+"""What every adapter does at the last point before a tool: ask, compare, use the answer once.
+
+The call that is about to run is digested anew each time, and the server is asked how the question
+about exactly that call stands. Whatever woke the adapter is not looked at.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from placet.client import Run
+from placet.errors import Failed, NotExecuted, PlacetError, Refused
+from placet.lease import Lease
+from placet.models import Action, Decision, Interrupt
+from placet.protocol.refusals import RefusalCode
+from placet.protocol.states import ActionState, InterruptState, RunState
+from placet.question import Question
+
+HOLDER = f"{socket.gethostname()}:{os.getpid()}"[:120]
+LEASE_S = 60
+SIBLINGS_S = 5.0
+"""How long a new question waits for a call of the same run that is under way."""
+
+BUSY = frozenset({RefusalCode.LEASE_HELD, RefusalCode.LEASE_LOST, RefusalCode.WRONG_STATE})
+TAKEN = BUSY | {RefusalCode.OUTCOME_UNKNOWN, RefusalCode.ALREADY_DISPATCHED}
+OUTDATED = frozenset({RefusalCode.SUPERSEDED, RefusalCode.APPROVAL_EXPIRED})
+
+
+class Waiting(PlacetError):
+    """The call may not run yet; nothing failed, and nothing has to be tried again.
+
+    People think, or something else of the run is under way or of unknown outcome. `interrupt` is
+    the question about this call, or None where it could not be asked yet.
+    """
+
+    def __init__(self, run: Run, interrupt: Interrupt | None) -> None:
+        super().__init__(f"The call waits; see {interrupt.url if interrupt else run.url}.")
+        self.run = run
+        self.interrupt = interrupt
+
+
+class Rejected(PlacetError):
+    """People rejected the call; the message is their reason."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(f"{decision.decided_by.name} rejected this call: {decision.reason}")
+        self.decision = decision
+
+
+class Unanswered(PlacetError):
+    """The question ended without an answer, EXPIRED or CANCELLED, so the call did not run.
+
+    The same call under the same `call_id` stays unanswered; another `call_id` asks anew.
+    """
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(f"Nobody answered: the question is {interrupt.state}. It was not done.")
+        self.interrupt = interrupt
+
+
+def standing(run: Run, question: Question) -> Interrupt:
+    """The question about exactly this call, asked now where it was not; it may be pending.
+
+    A call_id that was used for another call is asked anew, and so is an approval that is over.
+    Raises Unanswered, Waiting where it cannot be asked yet, Refused.
+    """
+    until = time.monotonic() + SIBLINGS_S
+    while True:
+        handle = _holdings.handle(run)
+        last = _last_attempt(handle, question)
+        if last is not None:
+            return last
+        try:
+            (asked,) = handle.ask_all([question])
+            return asked
+        except Refused as refused:
+            if refused.code == RefusalCode.OUTCOME_UNKNOWN:
+                raise Waiting(run, None) from refused
+            if refused.code not in BUSY:
+                raise
+            if time.monotonic() > until:
+                raise Waiting(run, None) from refused
+        time.sleep(0.1)
+
+
+def _last_attempt(run: Run, question: Question) -> Interrupt | None:
+    """The last question under this call_id if it still answers for this very call."""
+    interrupts = run.refresh(is_all=True).interrupts
+    attempts = [each for each in interrupts if each.call_id == question.call_id]
+    last = max(attempts, key=lambda each: each.attempt, default=None)
+    if last is None or last.requested_sha256 != question.sha256:
+        return None
+    if last.state in (InterruptState.EXPIRED, InterruptState.CANCELLED):
+        raise Unanswered(last)
+    decision = last.decision
+    if decision is not None and decision.valid_until is not None and last.action_id is None:
+        return last if decision.valid_until > datetime.now(UTC) else None
+    return last
+
+
+def guarded_call(run: Run, question: Question, execute: Callable[..., Any]) -> Any:
+    """What `execute(args)` gives, run once, with the arguments that people approved.
+
+    A call that ran before gives the result that it had; a `respond` gives the response. Raises
+    Waiting, Rejected, Unanswered, Failed and NotExecuted as the call did, Refused, and whatever
+    `execute` raises, which leaves the outcome unknown.
+    """
+    while True:
+        asked = standing(run, question)
+        decision = asked.decision
+        if decision is None:
+            raise Waiting(run, asked)
+        if asked.action_id is not None:
+            return _outcome(run, asked, _action(run, asked.action_id))
+        if decision.kind == "reject":
+            raise Rejected(decision)
+        if not decision.approves:
+            return decision.response
+        if run.refresh().state is RunState.WAIT_USER:
+            raise Waiting(run, asked)  # another question of the round is open
+        work = _Once(execute)
+        try:
+            with _holdings.lease(run) as lease:
+                return lease.execute(asked, work)
+        except Refused as refused:
+            if work.is_begun or refused.code not in TAKEN | OUTDATED:
+                raise
+            if refused.code in TAKEN:
+                raise Waiting(run, asked) from refused
+
+
+def _action(run: Run, action_id: str) -> Action:
+    actions = run.refresh(is_all=True).actions
+    (action,) = (each for each in actions if each.id == action_id)
+    return action
+
+
+def _outcome(run: Run, asked: Interrupt, action: Action) -> Any:
+    """What is known of a call that was dispatched before."""
+    match action.state:
+        case ActionState.SUCCEEDED:
+            return action.result
+        case ActionState.FAILED:
+            raise Failed(action.result)
+        case ActionState.NOT_EXECUTED:
+            raise NotExecuted
+        case _:
+            raise Waiting(run, asked)
+
+
+@dataclass
+class _Once:
+    """A work, and whether it was begun."""
+
+    execute: Callable[..., Any]
+    is_begun: bool = False
+
+    def __call__(self, args: dict[str, Any], *, idempotency_key: str, grant: str) -> Any:
+        self.is_begun = True
+        return self.execute(args)
+
+
+@dataclass
+class _Held:
+    """A run under the one lease that all calls of this process share."""
+
+    run: Run
+    users: int = 0
+    lease: Lease | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class _Holdings:
+    """Leases by run, taken with the first call and given back with the last.
+
+    Frameworks run the calls of one turn side by side, and a run has one lease.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str, _Held] = {}
+
+    def handle(self, run: Run) -> Run:
+        """The handle that carries the lease's token, if this process holds one."""
+        with self._lock:
+            held = self._held.get(run.id)
+        return held.run if held is not None and held.lease is not None else run
+
+    @contextmanager
+    def lease(self, run: Run) -> Iterator[Lease]:
+        """The lease; raises Refused, `lease_held` where another process has it."""
+        with self._lock:
+            held = self._held.setdefault(run.id, _Held(run))
+            held.users += 1
+        try:
+            with held.lock:
+                if held.lease is None:
+                    held.lease = held.run.lease(holder=HOLDER, ttl_s=LEASE_S).__enter__()
+                lease = held.lease
+            yield lease
+        finally:
+            with held.lock:
+                with self._lock:
+                    held.users -= 1
+                if held.users == 0 and held.lease is not None:
+                    held.lease.__exit__(None, None, None)
+                    held.lease = None
+                with self._lock:
+                    if held.users == 0:
+                        self._held.pop(run.id, None)
+
+
+_holdings = _Holdings()
