@@ -2,5 +2,8 @@
 
 from conformance.driver import Driver
 from conformance.drivers.langgraph_node import LangGraphNode
+from conformance.drivers.mcp import MCP
+from conformance.drivers.openai_agents import OpenAIAgents
+from conformance.drivers.pydantic_ai import PydanticAI
 
-DRIVERS: tuple[Driver, ...] = (LangGraphNode(),)
+DRIVERS: tuple[Driver, ...] = (LangGraphNode(), OpenAIAgents(), PydanticAI(), MCP())
