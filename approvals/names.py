@@ -108,6 +108,13 @@ EVENTS: Final[Words] = {
     "account.registered": _("Account at a site registered"),
     "policy.saved": _("Policy saved"),
     "display.saved": _("Display hints saved"),
+    "endpoint.created": _("Webhook made"),
+    "endpoint.changed": _("Webhook changed"),
+    "endpoint.secret_rotated": _("Secret of a webhook replaced"),
+    "endpoint.enabled": _("Webhook enabled"),
+    "endpoint.disabled": _("Webhook disabled"),
+    "endpoint.test": _("Webhook tested"),
+    "endpoint.resent": _("Webhook sent again"),
 }
 
 

@@ -56,6 +56,7 @@ INSTALLED_APPS = [
     "config",
     "approvals",
     "notices",
+    "webhooks",
     "runs",
     "identity",
     "audit",

@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("identity.web.urls")),
     path("", include("approvals.web.urls")),
     path("", include("notices.web.urls")),
+    path("", include("webhooks.web.urls")),
     path("api/v1/", include("approvals.api.urls")),
 ]
 

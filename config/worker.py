@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 from approvals.sweeping import sweep
 from audit.numbering import Numberer
 from notices import courier
+from webhooks import courier as webhooks
 
 NUMBER_EVERY_S = 0.2
 SWEEP_EVERY_S = 1.0
@@ -24,10 +25,12 @@ log = structlog.get_logger(__name__)
 def work(ending: threading.Event) -> None:
     """Number and sweep until `ending` is set; a lost database is waited for, a fault logged.
 
-    Messages go out in a thread of their own, since their receivers may take their time.
+    Messages and webhooks go out in threads of their own, since their receivers may take their time.
     """
     telling = threading.Thread(target=courier.run, args=(ending,), name="notices")
     telling.start()
+    delivering = threading.Thread(target=webhooks.run, args=(ending,), name="webhooks")
+    delivering.start()
     numberer = Numberer()
     swept_at = 0.0
     while not ending.is_set():
@@ -47,3 +50,4 @@ def work(ending: threading.Event) -> None:
             ending.wait(NUMBER_EVERY_S)
     numberer.release()
     telling.join()
+    delivering.join()

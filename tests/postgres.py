@@ -37,6 +37,7 @@ _ROOMS_OF_SQL = frozenset(
         "test_database_guards.py",
         "test_repository.py",
         "waiting",
+        "webhooks",
     }
 )
 _DATABASE_FIXTURES = frozenset({"db", "transactional_db", "django_db_setup", "cluster"})

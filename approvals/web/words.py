@@ -46,6 +46,13 @@ PLAIN: Words = {
     "account.registered": pgettext_lazy("deed", "registered an account at a site for a person"),
     "policy.saved": pgettext_lazy("deed", "saved a version of the policy"),
     "display.saved": pgettext_lazy("deed", "saved a version of the display hints"),
+    "endpoint.created": pgettext_lazy("deed", "made a webhook"),
+    "endpoint.changed": pgettext_lazy("deed", "changed a webhook"),
+    "endpoint.secret_rotated": pgettext_lazy("deed", "replaced the secret of a webhook"),
+    "endpoint.enabled": pgettext_lazy("deed", "enabled a webhook"),
+    "endpoint.disabled": pgettext_lazy("deed", "disabled a webhook"),
+    "endpoint.test": pgettext_lazy("deed", "sent a test to a webhook"),
+    "endpoint.resent": pgettext_lazy("deed", "sent deliveries of a webhook again"),
 }
 RUN_STATES: Words = {
     RunState.READY: pgettext_lazy("deed", "set the run to ready to go on"),

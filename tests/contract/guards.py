@@ -53,6 +53,14 @@ CHECKS: dict[str, str] = {
     "nobody_is_above_the_tenants": "UPDATE identity_user SET is_superuser = true WHERE id = {user}",
     "run_counters_grow": "UPDATE runs_run SET seq = event_seq + 1 WHERE id = {run}",
     "run_outcome_when_done": "UPDATE runs_run SET state = 'DONE' WHERE id = {run}",
+    "endpoint_disabled_has_a_reason": """
+        UPDATE webhooks_endpoint SET is_active = false WHERE tenant_id = {tenant}""",
+    "endpoint_old_secret_ends": """
+        UPDATE webhooks_endpoint SET sealed_before = 'x' WHERE tenant_id = {tenant}""",
+    "delivery_waits_or_has_ended": """
+        UPDATE webhooks_delivery SET state = 'delivered' WHERE tenant_id = {tenant}""",
+    "attempt_answered_or_failed": """
+        UPDATE webhooks_attempt SET failure = 'tls' WHERE tenant_id = {tenant}""",
     "run_state_is_known": "UPDATE runs_run SET state = 'RUNNING' WHERE id = {run}",
 }
 
@@ -91,6 +99,7 @@ UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
     ),
     "notice_once": again("notices_notice", "true", **DRAWN),
     "one_approval_a_person": again("approvals_approval", "interrupt_id = {decided}", **DRAWN),
+    "delivery_once": again("webhooks_delivery", "true", **ANOTHER_ID),
     "display_version_once": again("approvals_displayversion", "true", **DRAWN),
     "policy_version_once": again("approvals_policyversion", "true", **DRAWN),
     "shown_once": again("approvals_showing", "interrupt_id = {decided}", **DRAWN),
@@ -159,4 +168,9 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
         "UPDATE runs_run SET state = 'READY' WHERE id = {stopped}",
     ),
     "runs_run_no_delete": ("DELETE FROM runs_run",),
+    "webhooks_delivery_kept": (
+        "UPDATE webhooks_delivery SET body = 'x'",
+        "UPDATE webhooks_delivery SET n = n + 100",
+    ),
+    "webhooks_endpoint_kept": ("DELETE FROM webhooks_endpoint",),
 }

@@ -25,12 +25,13 @@ from runs.rules.actions import Report
 from tests.approvals.api import AgentHTTP
 from tests.cast import Cast, question
 from tests.contract.guards import CHECKS, COLUMNS, TRIGGERS, UNIQUE
+from webhooks.models import Attempt, Delivery, Endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Database = psycopg.Connection[Any]
 
-OURS = "approvals_%|audit_%|identity_%|notices_%|runs_%"
+OURS = "approvals_%|audit_%|identity_%|notices_%|runs_%|webhooks_%"
 NAMED = """
 SELECT name FROM (
     SELECT conrelid, conname FROM pg_constraint WHERE contype IN ('c', 'u')
@@ -59,6 +60,7 @@ def ids(cast: Cast) -> Mapping[str, Any]:
     stopped.cancel(by=cast.alice)
     number_events()
     tell(cast.rae, pending)
+    deliver(cast)
     return {
         "run": run.pk,
         "decided": decided.pk,
@@ -104,6 +106,22 @@ def tell(user: User, interrupt: Interrupt) -> None:
     Browser.objects.create(**mine, endpoint="https://push.example.com/1")
     Due.objects.create(tenant_id=user.tenant_id, **about)
     Notice.objects.create(**mine, channel="email", **about)
+
+
+def deliver(cast: Cast) -> None:
+    """A row in every table of webhooks that has a guard."""
+    endpoint, _ = Endpoint.add(cast.tenant, url="https://example.com/hook", by=OPERATOR)
+    mine, now = {"tenant": cast.tenant}, endpoint.created_at
+    delivery = Delivery.objects.create(
+        **mine,
+        endpoint=endpoint,
+        n=1,
+        type="interrupt.asked",
+        body=b"{}",
+        due_at=now,
+        created_at=now,
+    )
+    Attempt.objects.create(**mine, delivery=delivery, at=now, status=200, took_ms=1, answer=b"")
 
 
 @pytest.fixture(params=[RUNTIME, OWNER])

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.operations import RunSQL
 
-OURS = frozenset({"approvals", "audit", "identity", "notices", "runs"})
+OURS = frozenset({"approvals", "audit", "identity", "notices", "runs", "webhooks"})
 
 
 def test_every_app_imports_only_to_its_right() -> None:

@@ -16,7 +16,7 @@ from placet.protocol.refusals import RefusalCode
 from tests.docs.pages import ROOT, blocks, names, rows, section, text_of
 
 READERS = frozenset({"text", "secret", "integer", "boolean", "items", "rate", "networks", "path"})
-APPS = ("approvals", "audit", "config", "identity", "notices", "runs")
+APPS = ("approvals", "audit", "config", "identity", "notices", "runs", "webhooks")
 
 
 def test_every_refusal_is_told_with_its_status_in_its_order() -> None:
