@@ -80,19 +80,24 @@ class _Walk:
     def items(
         self, old: list[JSONValue], new: list[JSONValue], path: Path
     ) -> Iterator[MemberChange]:
-        """What differs between two lists: first equal items are matched, then equal places."""
+        """What differs between two lists: first equal items are matched, then equal places.
+
+        Only an item that keeps its order can have changed inside; one that others move past is
+        told as replaced.
+        """
         kept = _matched([self.number(item) for item in old], [self.number(item) for item in new])
         gone = [at for at in range(len(old)) if at not in kept]
         came = set(range(len(new))) - set(kept.values())
-        staying = _staying(kept)
+        changed = came.intersection(gone)
+        staying = _staying(dict(sorted([*kept.items(), *((at, at) for at in changed)])))
         for at in gone:
             here = (*path, str(at))
-            if at in came:
-                came.remove(at)
+            if at in staying:
                 yield from self.inside(old[at], new[at], here)
             else:
-                yield MemberChange(here, canonical(old[at]), None)
-        for at in sorted(came):
+                after = canonical(new[at]) if at in changed else None
+                yield MemberChange(here, canonical(old[at]), after)
+        for at in sorted(came - changed):
             yield MemberChange((*path, str(at)), None, canonical(new[at]))
         for at, to in kept.items():
             if at not in staying:
