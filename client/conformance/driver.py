@@ -8,7 +8,7 @@ that outlives the process, so that an `Agent` can be thrown away and opened anew
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from conformance.site import Site
 
@@ -95,8 +95,13 @@ class Limit:
 class Driver(Protocol):
     """An adapter with its framework. The Placet run of a thread has its name as `external_id`."""
 
-    name: ClassVar[str]
-    limits: ClassVar[Mapping[Situation, Limit]]
+    @property
+    def name(self) -> str:
+        """How the table calls it."""
+
+    @property
+    def limits(self) -> Mapping[Situation, Limit]:
+        """What its framework cannot carry."""
 
     def open(self, site: Site, thread: str, pay: Pay, *, by_sub_agent: bool) -> Agent:
         """Open a thread, new or not; `by_sub_agent` lets a sub-agent make the calls."""

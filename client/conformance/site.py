@@ -25,12 +25,14 @@ STARTED_WITHIN_S = 60.0
 class Site:
     """A server that listens, what an agent needs of it, and two people.
 
-    Alice owns every run, Rae reviews. `checkpoints` is a PostgreSQL database for frameworks.
+    Alice owns every run, Rae reviews. `checkpoints` is a PostgreSQL database for frameworks,
+    `folder` a place for their files.
     """
 
     url: str
     key: str
     checkpoints: str
+    folder: Path
     alice: Person
     rae: Person
     client: Client
@@ -66,7 +68,7 @@ def served() -> Iterator[Site]:
             Person(url, "alice", PASSWORD) as alice,
             Person(url, "rae", PASSWORD) as rae,
         ):
-            yield Site(url, made["key"], made["checkpoints"], alice, rae, client)
+            yield Site(url, made["key"], made["checkpoints"], folder, alice, rae, client)
     finally:
         process.stdin.close()
         process.wait(60)

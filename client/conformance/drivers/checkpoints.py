@@ -1,18 +1,25 @@
-"""Where frameworks keep their threads: the PostgreSQL database beside the server's own."""
+"""Where LangGraph keeps threads: a PostgreSQL database beside the server's, or a SQLite file."""
 
-from typing import Any
+import sqlite3
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg import Connection
 from psycopg.rows import dict_row
 
 from conformance.site import Site
 
+Store: TypeAlias = Callable[[Site], tuple[Any, BaseCheckpointSaver[Any]]]
+"""Gives a connection of one process, to be closed with it, and its checkpointer."""
+
 _is_set_up: set[str] = set()
 
 
 def postgres(site: Site) -> tuple[Connection[dict[str, Any]], PostgresSaver]:
-    """A connection of one process, to be closed with it, and its checkpointer."""
+    """In PostgreSQL."""
     connection = Connection.connect(
         site.checkpoints, autocommit=True, prepare_threshold=0, row_factory=dict_row
     )
@@ -21,3 +28,9 @@ def postgres(site: Site) -> tuple[Connection[dict[str, Any]], PostgresSaver]:
         saver.setup()
         _is_set_up.add(site.url)
     return connection, saver
+
+
+def sqlite(site: Site) -> tuple[sqlite3.Connection, SqliteSaver]:
+    """In a file that several processes share."""
+    connection = sqlite3.connect(site.folder / "threads.sqlite", check_same_thread=False)
+    return connection, SqliteSaver(connection)

@@ -12,8 +12,8 @@ from langgraph.types import Command, Send
 from conformance.driver import SCHEMA, TOOL, Call, Limit, Pay, Situation
 from conformance.drivers.checkpoints import postgres
 from conformance.site import Site
-from placet.langgraph import Rejected, guarded_call
-from placet.langgraph.waking import Graph, wake
+from placet.langgraph import Rejected, guarded_call, wake
+from placet.langgraph.waking import Graph
 
 PLANS: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
 """What the model of a thread wants now, by call: asked again whenever a node runs."""

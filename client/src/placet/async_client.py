@@ -111,15 +111,20 @@ class AsyncClient:
         request = requests.reconcile(action_id, outcome, evidence=evidence)
         return await self._on_loop.run(flows.told(Action, request))
 
-    async def events(self, *, after: int = 0, run: str | None = None) -> AsyncIterator[Event]:
-        """Events behind the number `after`, in order, each once, without end.
+    async def events(
+        self, *, after: int = 0, run: str | None = None, wait: bool = True
+    ) -> AsyncIterator[Event]:
+        """Events behind the number `after`, in order, each once: without end, or those there are.
 
         Keep the `n` of the last event that was dealt with, and go on from there.
         """
         while True:
-            for event in await self._on_loop.run(flows.events_page(after, run=run)):
+            page = await self._on_loop.run(flows.events_page(after, run=run, wait=wait))
+            for event in page:
                 yield event
                 after = event.n
+            if not page and not wait:
+                return
 
 
 class AsyncRun(RunCalls):

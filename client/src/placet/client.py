@@ -110,15 +110,20 @@ class Client:
         request = requests.reconcile(action_id, outcome, evidence=evidence)
         return self._threaded.run(flows.told(Action, request))
 
-    def events(self, *, after: int = 0, run: str | None = None) -> Iterator[Event]:
-        """Events behind the number `after`, in order, each once, without end.
+    def events(
+        self, *, after: int = 0, run: str | None = None, wait: bool = True
+    ) -> Iterator[Event]:
+        """Events behind the number `after`, in order, each once: without end, or those there are.
 
         Keep the `n` of the last event that was dealt with, and go on from there.
         """
         while True:
-            for event in self._threaded.run(flows.events_page(after, run=run)):
+            page = self._threaded.run(flows.events_page(after, run=run, wait=wait))
+            for event in page:
                 yield event
                 after = event.n
+            if not page and not wait:
+                return
 
 
 class Run(RunCalls):

@@ -157,9 +157,10 @@ def _is_edit_of(following: Interrupt, asked: Interrupt) -> bool:
     )
 
 
-def events_page(after: int, *, run: str | None) -> Flow[tuple[Event, ...]]:
-    """The next events behind a number, waited for; none where none came in time."""
-    request = requests.get_events(after=after, run=run, limit=EVENTS_LIMIT, wait_s=WAIT_MAX_S)
+def events_page(after: int, *, run: str | None, wait: bool) -> Flow[tuple[Event, ...]]:
+    """The next events behind a number, waited for where `wait`; none where none came in time."""
+    wait_s = WAIT_MAX_S if wait else 0
+    request = requests.get_events(after=after, run=run, limit=EVENTS_LIMIT, wait_s=wait_s)
     answer = yield from call(request, patience_s=math.inf)
     return tuple(_events(answer.value(), after))
 

@@ -1,6 +1,27 @@
-"""Ask people from inside LangGraph: in a node, around a tool, and as a middleware."""
+"""Ask people from inside LangGraph: in a node, around a tool, and as a middleware.
+
+What resumes a graph only wakes it. The adapter then reads the answer from the server and compares
+the call that is about to run with the one that was approved; a difference is asked anew.
+"""
 
 from placet.langgraph.asking import ask, guarded_call
-from placet.langgraph.guarding import Rejected, Unanswered
+from placet.langgraph.bridge import Bridge
+from placet.langgraph.guarding import Rejected, Unanswered, Waiting
+from placet.langgraph.middleware import PlacetMiddleware
+from placet.langgraph.runs import RunSource, run_of_thread
+from placet.langgraph.tools import guard
+from placet.langgraph.waking import wake
 
-__all__ = ["Rejected", "Unanswered", "ask", "guarded_call"]
+__all__ = [
+    "Bridge",
+    "PlacetMiddleware",
+    "Rejected",
+    "RunSource",
+    "Unanswered",
+    "Waiting",
+    "ask",
+    "guard",
+    "guarded_call",
+    "run_of_thread",
+    "wake",
+]

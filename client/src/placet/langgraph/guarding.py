@@ -1,29 +1,23 @@
-"""What every adapter does at the last point before a tool: ask, compare, use the answer once.
+"""The last point before a tool: what is about to run is compared with what people approved.
 
-The call that is about to run is digested anew each time, and the server is asked how the question
-about exactly that call stands. Whatever woke the adapter is not looked at.
+The call is digested anew each time, and the server is asked how the question about exactly that
+call stands. Whatever resumed the graph is not looked at.
 """
 
-import os
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from placet.client import Run
 from placet.errors import Failed, NotExecuted, PlacetError, Refused
-from placet.lease import Lease
-from placet.models import Action, Decision, Interrupt
+from placet.langgraph.holding import HOLDINGS
+from placet.models import Action, Decision, Interrupt, RunView
 from placet.protocol.refusals import RefusalCode
-from placet.protocol.states import ActionState, InterruptState, RunState
+from placet.protocol.states import ActionState, DecisionKind, InterruptState, RunState
 from placet.question import Question
 
-HOLDER = f"{socket.gethostname()}:{os.getpid()}"[:120]
-LEASE_S = 60
 SIBLINGS_S = 5.0
 """How long a new question waits for a call of the same run that is under way."""
 
@@ -70,15 +64,25 @@ def standing(run: Run, question: Question) -> Interrupt:
     A call_id that was used for another call is asked anew, and so is an approval that is over.
     Raises Unanswered, Waiting where it cannot be asked yet, Refused.
     """
+    (asked,) = standing_all(run, [question])
+    if asked.state in (InterruptState.EXPIRED, InterruptState.CANCELLED):
+        raise Unanswered(asked)
+    return asked
+
+
+def standing_all(run: Run, questions: Sequence[Question]) -> list[Interrupt]:
+    """The questions about exactly these calls, in their order; what is new is asked in one step."""
     until = time.monotonic() + SIBLINGS_S
     while True:
-        handle = _holdings.handle(run)
-        last = _last_attempt(handle, question)
-        if last is not None:
-            return last
+        handle = HOLDINGS.handle(run)
+        view = handle.refresh(is_all=True)
+        found = [last_attempt(view, question) for question in questions]
+        new = [each for each, last in zip(questions, found, strict=True) if last is None]
+        if not new:
+            return [last for last in found if last is not None]
         try:
-            (asked,) = handle.ask_all([question])
-            return asked
+            asked = iter(handle.ask_all(new))
+            return [last or next(asked) for last in found]
         except Refused as refused:
             if refused.code == RefusalCode.OUTCOME_UNKNOWN:
                 raise Waiting(run, None) from refused
@@ -89,22 +93,19 @@ def standing(run: Run, question: Question) -> Interrupt:
         time.sleep(0.1)
 
 
-def _last_attempt(run: Run, question: Question) -> Interrupt | None:
-    """The last question under this call_id if it still answers for this very call."""
-    interrupts = run.refresh(is_all=True).interrupts
-    attempts = [each for each in interrupts if each.call_id == question.call_id]
+def last_attempt(view: RunView, question: Question) -> Interrupt | None:
+    """The last question under this call_id, if it still stands for this very call."""
+    attempts = [each for each in view.interrupts if each.call_id == question.call_id]
     last = max(attempts, key=lambda each: each.attempt, default=None)
     if last is None or last.requested_sha256 != question.sha256:
         return None
-    if last.state in (InterruptState.EXPIRED, InterruptState.CANCELLED):
-        raise Unanswered(last)
     decision = last.decision
     if decision is not None and decision.valid_until is not None and last.action_id is None:
         return last if decision.valid_until > datetime.now(UTC) else None
     return last
 
 
-def guarded_call(run: Run, question: Question, execute: Callable[..., Any]) -> Any:
+def guarded_call(run: Run, question: Question, execute: Callable[[dict[str, Any]], Any]) -> Any:
     """What `execute(args)` gives, run once, with the arguments that people approved.
 
     A call that ran before gives the result that it had; a `respond` gives the response. Raises
@@ -118,15 +119,15 @@ def guarded_call(run: Run, question: Question, execute: Callable[..., Any]) -> A
             raise Waiting(run, asked)
         if asked.action_id is not None:
             return _outcome(run, asked, _action(run, asked.action_id))
-        if decision.kind == "reject":
+        if decision.kind is DecisionKind.REJECT:
             raise Rejected(decision)
         if not decision.approves:
             return decision.response
-        if run.refresh().state is RunState.WAIT_USER:
+        if HOLDINGS.handle(run).view.state is RunState.WAIT_USER:
             raise Waiting(run, asked)  # another question of the round is open
-        work = _Once(execute)
+        work = _Work(execute)
         try:
-            with _holdings.lease(run) as lease:
+            with HOLDINGS.lease(run) as lease:
                 return lease.execute(asked, work)
         except Refused as refused:
             if work.is_begun or refused.code not in TAKEN | OUTDATED:
@@ -155,65 +156,12 @@ def _outcome(run: Run, asked: Interrupt, action: Action) -> Any:
 
 
 @dataclass
-class _Once:
+class _Work:
     """A work, and whether it was begun."""
 
-    execute: Callable[..., Any]
+    execute: Callable[[dict[str, Any]], Any]
     is_begun: bool = False
 
     def __call__(self, args: dict[str, Any], *, idempotency_key: str, grant: str) -> Any:
         self.is_begun = True
         return self.execute(args)
-
-
-@dataclass
-class _Held:
-    """A run under the one lease that all calls of this process share."""
-
-    run: Run
-    users: int = 0
-    lease: Lease | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-class _Holdings:
-    """Leases by run, taken with the first call and given back with the last.
-
-    Frameworks run the calls of one turn side by side, and a run has one lease.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: dict[str, _Held] = {}
-
-    def handle(self, run: Run) -> Run:
-        """The handle that carries the lease's token, if this process holds one."""
-        with self._lock:
-            held = self._held.get(run.id)
-        return held.run if held is not None and held.lease is not None else run
-
-    @contextmanager
-    def lease(self, run: Run) -> Iterator[Lease]:
-        """The lease; raises Refused, `lease_held` where another process has it."""
-        with self._lock:
-            held = self._held.setdefault(run.id, _Held(run))
-            held.users += 1
-        try:
-            with held.lock:
-                if held.lease is None:
-                    held.lease = held.run.lease(holder=HOLDER, ttl_s=LEASE_S).__enter__()
-                lease = held.lease
-            yield lease
-        finally:
-            with held.lock:
-                with self._lock:
-                    held.users -= 1
-                if held.users == 0 and held.lease is not None:
-                    held.lease.__exit__(None, None, None)
-                    held.lease = None
-                with self._lock:
-                    if held.users == 0:
-                        self._held.pop(run.id, None)
-
-
-_holdings = _Holdings()

@@ -1,16 +1,27 @@
 """Waking a thread: every interrupt of ours that waits, by its id, in strict mode."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Interrupt
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
+Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 
 STRICT = {"__pregel_strict_resume": True}
 """How LangGraph 1.2 is told to refuse an id that does not wait; it has no public name there."""
+
+
+def wake(graph: Graph, config: RunnableConfig) -> bool:
+    """Let a thread go on from all that wait for Placet; whether any did.
+
+    It may be done at any time and by several at once: what may not run yet pauses again. What the
+    graph raises is raised.
+    """
+    ids = [each.id for each in waiting_interrupts(graph, config)]
+    return bool(ids) and resume(graph, config, ids)
 
 
 def waiting_interrupts(graph: Graph, config: RunnableConfig) -> list[Interrupt]:
@@ -23,19 +34,8 @@ def is_ours(interrupt: Interrupt) -> bool:
     return isinstance(interrupt.value, dict) and "placet" in interrupt.value
 
 
-def wake(graph: Graph, config: RunnableConfig) -> bool:
-    """Let a thread go on from all that wait for Placet; whether any did.
-
-    One that somebody else woke meanwhile is let be. What the graph raises is raised.
-    """
-    ids = [each.id for each in waiting_interrupts(graph, config)]
-    if not ids:
-        return False
-    return resume(graph, config, ids)
-
-
-def resume(graph: Graph, config: RunnableConfig, ids: list[str]) -> bool:
-    """Resume these interrupts with nothing but the wake-up; whether they still waited."""
+def resume(graph: Graph, config: RunnableConfig, ids: Sequence[str]) -> bool:
+    """Resume these interrupts with nothing but the wake-up; False where one waits no longer."""
     strict: RunnableConfig = {**config, "configurable": {**config["configurable"], **STRICT}}
     try:
         graph.invoke(Command(resume=dict.fromkeys(ids, "woken")), strict)
