@@ -6,6 +6,7 @@ of its interrupts; the last see only those interrupts (contract §11).
 
 from dataclasses import dataclass
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -25,6 +26,10 @@ from runs.rows import found
 
 SEE_ALL = frozenset({Role.ADMIN, Role.AUDITOR})
 
+ASKED_BY = """
+SELECT FROM approvals_interrupt WHERE id = %s AND run_id = %s AND tenant_id = %s AND agent_id = %s
+"""
+
 
 def agent_interrupt(agent: Agent, interrupt_id: str) -> Interrupt | None:
     """The interrupt of this id in a run that this agent created."""
@@ -34,6 +39,15 @@ def agent_interrupt(agent: Agent, interrupt_id: str) -> Interrupt | None:
     if row is None or (row.tenant_id, row.agent_id) != (agent.tenant_id, agent.pk):
         return None
     return row
+
+
+def has_asked(agent: Agent, run_id: str, interrupt_id: str) -> bool:
+    """Whether this agent asked this in a run that it created."""
+    if not is_id(interrupt_id):
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(ASKED_BY, [interrupt_id, run_id, agent.tenant_id, agent.pk])
+        return cursor.fetchone() is not None
 
 
 def visible_interrupts(user: User) -> "QuerySet[Interrupt]":

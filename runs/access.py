@@ -3,7 +3,13 @@
 from identity.models import Agent
 from runs.ids import is_id
 from runs.models import Action, Run
-from runs.rows import found
+from runs.rows import first
+
+OWN_ACTION = """
+id = %s AND tenant_id = %s AND EXISTS (
+    SELECT FROM runs_run WHERE runs_run.id = runs_action.run_id AND runs_run.agent_id = %s
+)
+"""
 
 
 def agent_run(agent: Agent, run_id: str) -> Run | None:
@@ -17,8 +23,4 @@ def agent_action(agent: Agent, action_id: str) -> Action | None:
     """The action of this id in a run that this agent created."""
     if not is_id(action_id):
         return None
-    action = found(Action, action_id)
-    if action is None or action.tenant_id != agent.tenant_id:
-        return None
-    run = found(Run, action.run_id)
-    return action if run is not None and run.agent_id == agent.pk else None
+    return first(Action, OWN_ACTION, action_id, agent.tenant_id, agent.pk)

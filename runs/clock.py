@@ -4,10 +4,12 @@ from datetime import datetime
 
 from django.db import connection
 
+READ_CLOCK = "SELECT clock_timestamp()"
+
 
 def database_now() -> datetime:
     """The instant now, not that of the transaction's begin: `clock_timestamp()`, aware."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
+        cursor.execute(READ_CLOCK)
         (now,) = cursor.fetchone()
     return now  # type: ignore[no-any-return]

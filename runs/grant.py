@@ -27,28 +27,37 @@ LEEWAY_S = 60
 """How long a retired key stays published beyond the last grant, for clocks that differ."""
 
 
-def new_key() -> tuple[str, str]:
-    """A new key's id, made of its public half, and its private half in PEM."""
+def new_key() -> tuple[str, Ed25519PrivateKey]:
+    """A new key's id, made of its public half, and its private half."""
     key = Ed25519PrivateKey.generate()
     public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return sha256(public).hexdigest()[:32], private.decode()
+    return sha256(public).hexdigest()[:32], key
 
 
-def sign(claims: Mapping[str, JSONValue], *, kid: str, private: str) -> str:
+def to_pem(private: Ed25519PrivateKey) -> str:
+    """A private half as text, to be sealed."""
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def from_pem(pem: str) -> Ed25519PrivateKey:
+    """The private half of such a text."""
+    key = load_pem_private_key(pem.encode(), password=None)
+    assert isinstance(key, Ed25519PrivateKey)
+    return key
+
+
+def sign(claims: Mapping[str, JSONValue], *, kid: str, private: Ed25519PrivateKey) -> str:
     """The signed grant."""
     return jwt.encode(dict(claims), private, algorithm=ALGORITHM, headers={"typ": TYPE, "kid": kid})
 
 
-def key_set(keys: Sequence[tuple[str, str]]) -> dict[str, JSONValue]:
+def key_set(keys: Sequence[tuple[str, Ed25519PrivateKey]]) -> dict[str, JSONValue]:
     """The public halves as a JWK Set (RFC 7517 §5)."""
     return {"keys": [_public(kid, private) for kid, private in keys]}
 
 
-def _public(kid: str, private: str) -> dict[str, JSONValue]:
-    key = load_pem_private_key(private.encode(), password=None)
-    assert isinstance(key, Ed25519PrivateKey)
-    members = OKPAlgorithm.to_jwk(key.public_key(), as_dict=True)
+def _public(kid: str, private: Ed25519PrivateKey) -> dict[str, JSONValue]:
+    members = OKPAlgorithm.to_jwk(private.public_key(), as_dict=True)
     return {**members, "kid": kid, "use": "sig", "alg": ALGORITHM}
 
 

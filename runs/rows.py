@@ -5,36 +5,96 @@ signals, converters, defaults of the database or inherited models; the models gi
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Field, Model
 
+from runs.clock import READ_CLOCK
+
 Row = TypeVar("Row", bound=Model)
 
 
-def found(model: type[Row], pk: object) -> Row | None:
-    """The row of this key."""
-    return _row(model, pk, "")
+@dataclass(frozen=True, slots=True)
+class First(Generic[Row]):
+    """A search for the first row of a condition written in SQL, an order after it included."""
+
+    model: type[Row]
+    condition: str
+    values: Sequence[Any]
+    is_locked: bool = False
+    """Whether the row is held FOR UPDATE until the transaction ends, and has to be there."""
+
+    @property
+    def sql(self) -> str:
+        """The statement; its values are still to be put in."""
+        sql = f"{_from(self.model)[0]} WHERE {self.condition} LIMIT 1"
+        return f"{sql} FOR UPDATE" if self.is_locked else sql
+
+    def row(self, values: Sequence[Any] | None) -> Row | None:
+        """The row that was read, None where none was; DoesNotExist where one was to be locked."""
+        if values is not None:
+            return self.model.from_db(connection.alias, _from(self.model)[1], values)
+        if self.is_locked:
+            raise self.model.DoesNotExist  # type: ignore[attr-defined]
+        return None
+
+
+def together(*searches: First[Any]) -> list[Any]:
+    """The first row of each search, None where there is none, in one round trip.
+
+    The statements run one after the other. At READ COMMITTED each sees what was committed before
+    it began, so those behind one that waited for its lock see what others did meanwhile.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            ";\n".join(search.sql for search in searches),
+            [value for search in searches for value in search.values],
+        )
+        rows = []
+        for search in searches:
+            rows.append(search.row(cursor.fetchone()))
+            cursor.nextset()
+    return rows
 
 
 def first(model: type[Row], condition: str, *values: object) -> Row | None:
     """The first row of a condition that is written in SQL, an order after it included."""
-    sql, names = _from(model)
-    with connection.cursor() as cursor:
-        cursor.execute(f"{sql} WHERE {condition} LIMIT 1", values)  # type: ignore[arg-type]
-        found = cursor.fetchone()
-    return None if found is None else model.from_db(connection.alias, names, found)
+    row: Row | None
+    (row,) = together(First(model, condition, values))
+    return row
+
+
+def found(model: type[Row], pk: object) -> Row | None:
+    """The row of this key."""
+    return first(model, _has_key(model), pk)
+
+
+def by_key(model: type[Row], pk: object) -> First[Row]:
+    """The search for the row of this key, to be held."""
+    return First(model, _has_key(model), [pk], is_locked=True)
 
 
 def locked(model: type[Row], pk: object) -> Row:
     """The row of this key, held FOR UPDATE until the transaction ends; DoesNotExist without it."""
-    row = _row(model, pk, " FOR UPDATE")
-    if row is None:
-        raise model.DoesNotExist  # type: ignore[attr-defined]
+    row: Row
+    (row,) = together(by_key(model, pk))
     return row
+
+
+def locked_at(model: type[Row], pk: object) -> tuple[Row, datetime]:
+    """The row of this key, held FOR UPDATE, and the database's clock read once it was held."""
+    search = by_key(model, pk)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{search.sql};\n{READ_CLOCK}", search.values)
+        row = search.row(cursor.fetchone())
+        assert row is not None
+        cursor.nextset()
+        return row, cursor.fetchone()[0]
 
 
 def insert(rows: Sequence[Model]) -> None:
@@ -62,19 +122,10 @@ def update(row: Model, *names: str, **held: int | str) -> None:
         assert cursor.rowcount == 1
 
 
-def _row(model: type[Row], pk: object, lock: str) -> Row | None:
-    sql, names = _selected(model)
-    with connection.cursor() as cursor:
-        cursor.execute(sql + lock, [pk])  # type: ignore[list-item]
-        values = cursor.fetchone()
-    return None if values is None else model.from_db(connection.alias, names, values)
-
-
 @cache
-def _selected(model: type[Model]) -> tuple[str, list[str]]:
-    sql, names = _from(model)
+def _has_key(model: type[Model]) -> str:
     assert model._meta.pk is not None
-    return f'{sql} WHERE "{model._meta.pk.column}" = %s', names
+    return f'"{model._meta.pk.column}" = %s'
 
 
 @cache

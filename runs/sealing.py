@@ -21,10 +21,10 @@ def seal(text: str, purpose: str) -> str:
     return _box(settings.SECRET_KEY, purpose).encrypt(text.encode()).decode()
 
 
-def unseal(sealed: str, purpose: str) -> str:
-    """What was sealed; raises Unreadable."""
+def unseal(sealed: str, purpose: str, *, secret: str | None = None) -> str:
+    """What was sealed, under this server's secret or the one given; raises Unreadable."""
     try:
-        return _box(settings.SECRET_KEY, purpose).decrypt(sealed.encode()).decode()
+        return _box(secret or settings.SECRET_KEY, purpose).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise Unreadable(purpose) from None
 

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from approvals.access import agent_interrupt
+from approvals.access import has_asked
 from approvals.api.bodies import DispatchBody
 from approvals.models.dispatching import Wanted, dispatch
 from identity.roles import Scope
@@ -37,8 +37,7 @@ def dispatch_action(request: HttpRequest, run_id: str, body: DispatchBody) -> Ht
 
     def command() -> Reply:
         agent = key_of(request).agent
-        interrupt = agent_interrupt(agent, body.interrupt_id)
-        if interrupt is None or interrupt.run_id != run_id:
+        if not has_asked(agent, run_id, body.interrupt_id):
             raise not_found()
         require(request, Scope.EXECUTE)
         outcome = dispatch(run_id, wanted, agent=agent)

@@ -4,7 +4,7 @@ It happens under the run's lock, with the approved digest, under a living lease,
 action whose unique interrupt holds "at most once" even against code that forgets all this.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
@@ -20,7 +20,7 @@ from approvals.rules.observing import differences, is_recent
 from approvals.rules.policy import names_tool, rule_for
 from audit.chain import instant
 from identity.access import lock_standing
-from identity.models import Agent, User
+from identity.models import Agent
 from placet.protocol.digest import canonical_asked, sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
@@ -29,7 +29,7 @@ from runs import grant
 from runs.ids import new_id
 from runs.models import Action, Run, SigningKey, Turn
 from runs.models.action import Approved
-from runs.rows import first, found
+from runs.rows import First, by_key, together
 from runs.rules.lease import NewLease
 from runs.rules.refusal import Refusal
 
@@ -82,23 +82,29 @@ class Use:
     agent: Agent
     wanted: Wanted
     interrupt: Interrupt
+    target: dict[str, JSONValue] | None
     sha256: str
-    used_by: str | None
-    forbidden_by: str | None = field(init=False)
+    """The digest of the arguments given, with the stored tool and target."""
+    used_by: Action | None
+    policy: PolicyVersion | None
+    """What is in force now; the approval is bound to what was when it was asked for."""
 
     @classmethod
     def of(cls, turn: Turn, wanted: Wanted, *, agent: Agent) -> "Use":
-        """Lock the interrupt, and digest the arguments given with its tool and target."""
-        interrupt = Interrupt.locked(wanted.interrupt_id)
+        """Lock the interrupt, and read with it all that decides over its use."""
+        asked = [wanted.interrupt_id]
+        interrupt, decision, used_by, policy = together(
+            by_key(Interrupt, wanted.interrupt_id),
+            First(Decision, "interrupt_id = %s", asked),
+            First(Action, "interrupt_id = %s", asked),
+            PolicyVersion.newest(turn.run.tenant_id),
+        )
+        if decision is not None:
+            interrupt.decision = decision
         target = interrupt.content["target"]
         assert target is None or isinstance(target, dict)
         text = canonical_asked(tool=interrupt.tool, args=wanted.args, target=target)
-        if interrupt.state == InterruptState.DECIDED:
-            interrupt.decision = Decision.of(interrupt)
-        used = first(Action, "interrupt_id = %s", interrupt.pk)
-        use = cls(turn, agent, wanted, interrupt, sha256_hex(text), used.pk if used else None)
-        use.forbidden_by = use._forbidden_by()
-        return use
+        return cls(turn, agent, wanted, interrupt, target, sha256_hex(text), used_by, policy)
 
     def refusal(self) -> Refusal | None:
         """The first reason why not, rights read after the lock."""
@@ -108,7 +114,7 @@ class Use:
             Dispatch(
                 sha256=self.sha256,
                 fencing_token=self.wanted.fencing_token,
-                forbidden_by=self.forbidden_by,
+                forbidden_by=self._forbidden_by(),
                 is_page_verified=self._is_page_verified(),
                 now=self.turn.now,
             ),
@@ -119,14 +125,12 @@ class Use:
         standing, persons = lock_standing(self.agent.pk, run.tenant_id, [run.owner_id])
         if not standing.is_active:
             return Refusal(code=RefusalCode.UNAUTHENTICATED)
-        owner = found(User, run.owner_id)
-        assert owner is not None
-        if not persons[run.owner_id].is_active or not self.agent.may_act_for(owner):
+        if not persons[run.owner_id].is_active or not self.agent.is_named_for(run.owner_id):
             return Refusal(
                 code=RefusalCode.NOT_PERMITTED,
                 detail="This agent may no longer act for the run's owner.",
             )
-        return foreign_account(run.tenant_id, run.owner_id, self.interrupt.content["target"])
+        return foreign_account(run.tenant_id, run.owner_id, self.target)
 
     def _approval(self) -> Approval:
         interrupt = self.interrupt
@@ -139,7 +143,7 @@ class Use:
             ending=interrupt.ending(),
             approved_sha256=None if approved is None else sha256_hex(approved),
             valid_until=interrupt.decision.valid_until if is_decided else None,
-            action_id=self.used_by,
+            action_id=self.used_by.pk if self.used_by else None,
         )
 
     def _forbidden_by(self) -> str | None:
@@ -147,9 +151,12 @@ class Use:
         run, tool = self.turn.run, self.interrupt.tool
         if run.allowed_tools is not None and not names_tool(run.allowed_tools, tool):
             return "the run's allowed_tools"
-        policy = PolicyVersion.in_force(run.tenant_id)
-        asked = {**self.interrupt.content, "args": self.wanted.args}
-        rule = rule_for(policy.rules if policy else (), asked)
+        asked: dict[str, JSONValue] = {
+            "tool": tool,
+            "args": self.wanted.args,
+            "target": self.target,
+        }
+        rule = rule_for(self.policy.rules if self.policy else (), asked)
         return f"the rule “{rule.id}”" if rule.deny else None
 
     def _is_page_verified(self) -> bool:
@@ -160,13 +167,11 @@ class Use:
         if self.wanted.observation_id is None or self.wanted.lease is not None:
             return False
         seen = Observation.objects.filter(run_id=run.pk, pk=self.wanted.observation_id).first()
-        target = self.interrupt.content["target"]
-        assert target is None or isinstance(target, dict)
         return (
             seen is not None
             and seen.fencing_token == run.fencing_token
             and is_recent(seen.received_at, max_age_s=max_age_s, now=self.turn.now)
-            and not differences(target, seen.members())
+            and not differences(self.target, seen.members())
         )
 
     def carry_out(self) -> Action:

@@ -380,7 +380,7 @@ class InterruptWaits:
         return wait_summary(turn)
 
     def _is_due(self, turn: Turn) -> bool:
-        """Asked by every command, so asked cheaply; under the run's lock nothing becomes due."""
+        """Asked at every command while the run waits, so asked cheaply."""
         with connection.cursor() as cursor:
             cursor.execute(DUE, [turn.run.pk, turn.now])
             return cursor.fetchone() is not None

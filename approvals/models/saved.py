@@ -10,7 +10,7 @@ from placet.protocol.canonical import canonical
 from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import Fault
-from runs.rows import first
+from runs.rows import First, together
 
 
 class Saved(models.Model):
@@ -42,7 +42,14 @@ class Saved(models.Model):
     @classmethod
     def in_force(cls, tenant_id: int) -> Self | None:
         """The tenant's newest version; None where nothing was ever saved."""
-        return first(cls, "tenant_id = %s ORDER BY version DESC", tenant_id)
+        row: Self | None
+        (row,) = together(cls.newest(tenant_id))
+        return row
+
+    @classmethod
+    def newest(cls, tenant_id: int) -> First[Self]:
+        """The search for the version that is in force."""
+        return First(cls, "tenant_id = %s ORDER BY version DESC", [tenant_id])
 
     @classmethod
     def set(cls, tenant: Tenant, document: JSONValue, *, by: Actor) -> Self | tuple[Fault, ...]:

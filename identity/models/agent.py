@@ -92,9 +92,11 @@ class Agent(models.Model):
 
     def may_act_for(self, user: User) -> bool:
         """Whether an admin has named this person, of the same tenant, for this agent."""
-        if user.tenant_id != self.tenant_id:
-            return False
-        return self.any_owner or self.owners.filter(pk=user.pk).exists()
+        return user.tenant_id == self.tenant_id and self.is_named_for(user.pk)
+
+    def is_named_for(self, user_id: int) -> bool:
+        """Whether an admin has named this person of the agent's own tenant."""
+        return self.any_owner or self.owners.filter(pk=user_id).exists()
 
     def deactivate(self, *, by: Actor) -> bool:
         """End all of this agent's keys from the next request on; False when ended before."""
@@ -150,7 +152,7 @@ class AgentKey(models.Model):
 
     @classmethod
     def holder(cls, key: str) -> "AgentKey | None":
-        """The key's row with agent, tenant and responsible person; None when it opens nothing."""
+        """The key's row with its agent and tenant; None when it opens nothing."""
         sql, names = _holding()
         with connection.cursor() as cursor:
             cursor.execute(sql, [key_digest(key)])
@@ -158,16 +160,14 @@ class AgentKey(models.Model):
         if row is None:
             return None
         held: AgentKey
-        held, agent, tenant, responsible = _split(row, names)
-        held.agent, agent.tenant = agent, tenant
-        agent.responsible = responsible if responsible.pk is not None else None
+        held, held.agent, held.agent.tenant = _split(row, names)
         return held
 
 
 @cache
 def _holding() -> tuple[str, dict[type[models.Model], list[str]]]:
     """What every request of an agent reads first; the ORM would build it anew each time."""
-    parts: dict[type[models.Model], str] = {AgentKey: "k", Agent: "a", Tenant: "t", User: "u"}
+    parts: dict[type[models.Model], str] = {AgentKey: "k", Agent: "a", Tenant: "t"}
     columns = ", ".join(
         f'{alias}."{field.column}"'
         for model, alias in parts.items()
@@ -176,7 +176,6 @@ def _holding() -> tuple[str, dict[type[models.Model], list[str]]]:
     sql = (
         f"SELECT {columns} FROM identity_agentkey k JOIN identity_agent a ON a.id = k.agent_id"
         " JOIN identity_tenant t ON t.id = a.tenant_id"
-        " LEFT JOIN identity_user u ON u.id = a.responsible_id"
         " WHERE k.digest = %s AND a.is_active"
     )
     return sql, {model: [field.attname for field in model._meta.concrete_fields] for model in parts}

@@ -24,7 +24,7 @@ from runs.clock import database_now
 from runs.ids import new_id
 from runs.models.action import Action
 from runs.models.turn import LETTING_GO, Turn
-from runs.rows import locked
+from runs.rows import locked_at
 from runs.rules import transitions
 from runs.rules.facts import TERMINAL, Lease, RunFacts, closed
 from runs.rules.refusal import Refusal
@@ -174,12 +174,13 @@ class Run(models.Model):
     @classmethod
     def take(cls, run_id: str) -> Turn:
         """Lock the run in the caller's transaction and settle what is due: how commands begin."""
-        return Turn.over(locked(cls, run_id))
+        return Turn.over(*locked_at(cls, run_id))
 
     @classmethod
     def hold(cls, run_id: str) -> Turn:
         """Lock the run and settle nothing: for what is only recorded, as that a page was shown."""
-        return Turn(run=locked(cls, run_id), now=database_now())
+        run, now = locked_at(cls, run_id)
+        return Turn(run=run, now=now)
 
     @classmethod
     def begin(cls, new: NewRun, *, agent: Agent) -> "tuple[Run, bool] | Refusal":
@@ -316,7 +317,7 @@ class Run(models.Model):
             above, children = stack[-1]
             child = next(children, None)
             if child is not None:
-                below = Turn.over(child)
+                below = Turn.over(child, database_now())
                 stack.append((below, child._end(below, by=by, reason=reason)))
                 continue
             stack.pop()
@@ -346,7 +347,7 @@ class Run(models.Model):
         with transaction.atomic():
             run = self._free()
             if run is not None:
-                Turn.over(run).close()
+                Turn.over(run, database_now()).close()
         return run is not None
 
     def tell_counted_refusals(self) -> None:
@@ -354,7 +355,7 @@ class Run(models.Model):
         with transaction.atomic():
             run = self._free()
             if run is not None:
-                turn = Turn.over(run)
+                turn = Turn.over(run, database_now())
                 turn.flush_refusals()
                 turn.close()
 

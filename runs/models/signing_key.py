@@ -1,9 +1,11 @@
 """The keys that sign grants: one in use, and those whose last grant has not run out yet."""
 
 from datetime import timedelta
+from functools import lru_cache
 from typing import ClassVar
 
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
 
@@ -59,9 +61,8 @@ class SigningKey(models.Model):
         with transaction.atomic():
             cls.objects.filter(retired_at__isnull=True).update(retired_at=database_now())
             kid, private = grant.new_key()
-            return cls.objects.create(
-                kid=kid, sealed=sealing.seal(private, PURPOSE), created_at=database_now()
-            )
+            sealed = sealing.seal(grant.to_pem(private), PURPOSE)
+            return cls.objects.create(kid=kid, sealed=sealed, created_at=database_now())
 
     @classmethod
     def published(cls) -> "list[SigningKey]":
@@ -78,11 +79,20 @@ class SigningKey(models.Model):
     def is_readable(self) -> bool:
         """Whether it was sealed under the secret that this server has."""
         try:
-            return bool(self.private)
+            return self.private is not None
         except sealing.Unreadable:
             return False
 
     @property
-    def private(self) -> str:
-        """The private half, in PEM."""
-        return sealing.unseal(self.sealed, PURPOSE)
+    def private(self) -> Ed25519PrivateKey:
+        """The private half; raises sealing.Unreadable."""
+        return _opened(self.sealed, settings.SECRET_KEY)
+
+
+@lru_cache(maxsize=8)
+def _opened(sealed: str, secret: str) -> Ed25519PrivateKey:
+    """A private half, kept in this process: every dispatch signs, and opening costs more.
+
+    Kept by the very text that is stored, so it is never taken for the one that follows it.
+    """
+    return grant.from_pem(sealing.unseal(sealed, PURPOSE, secret=secret))

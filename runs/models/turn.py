@@ -22,7 +22,6 @@ from identity.roles import Role
 from placet.protocol.reading import JSONValue
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunOutcome, RunState
-from runs.clock import database_now
 from runs.rows import update
 from runs.rules import transitions
 from runs.rules.facts import ActionSummary, RunFacts, WaitSummary
@@ -55,10 +54,11 @@ class Turn:
         self.fencing_token = self.run.fencing_token
 
     @classmethod
-    def over(cls, run: "Run") -> "Turn":
-        """The turn of a run whose lock the caller holds: reads the clock, settles what is due."""
-        turn = cls(run=run, now=database_now())
-        if summary := waits().settle_due(turn):
+    def over(cls, run: "Run", now: datetime) -> "Turn":
+        """The turn of a run whose lock the caller held at this instant: settles what is due."""
+        turn = cls(run=run, now=now)
+        # No other run has an open question (contract §3), so this one's alone are looked for.
+        if run.state == RunState.WAIT_USER and (summary := waits().settle_due(turn)):
             turn.rest(summary)
         run.settle_lease(turn)
         return turn

@@ -15,7 +15,7 @@ from django.db import transaction
 from approvals.models import Interrupt
 from placet.protocol.refusals import RefusalCode
 from runs.clock import database_now
-from runs.models import Action, Run, turn
+from runs.models import Action, Run, run
 from runs.rules.refusal import Refusal
 from tests.approvals.acting import Executor
 from tests.approvals.scenes import Scene
@@ -129,7 +129,7 @@ def scene(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Scene:
     @contextmanager
     def later() -> Iterator[None]:
         with monkeypatch.context() as patched:
-            patched.setattr(turn, "database_now", lambda: database_now() + timedelta(seconds=11))
+            patched.setattr(run, "database_now", lambda: database_now() + timedelta(seconds=11))
             yield
 
     return Scene(Executor(cast), later)
