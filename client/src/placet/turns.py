@@ -18,6 +18,7 @@ from placet.async_lease import AsyncLease
 from placet.binding import Bound, Waiting, is_covered
 from placet.errors import Failed, NotExecuted, PlacetError, Refused
 from placet.models import Action, Interrupt
+from placet.protocol.canonical import canonical
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import ActionState
 from placet.question import Question
@@ -142,11 +143,21 @@ def recorded(action: Action) -> Any:
         case ActionState.FAILED:
             raise Failed(action.result)
         case ActionState.NOT_EXECUTED:
-            raise NotExecuted
+            raise NotExecuted(str((action.result or {}).get("reason") or ActionState.NOT_EXECUTED))
         case _:
             code = RefusalCode.ALREADY_DISPATCHED
             current = {"action_id": action.id, "state": action.state.value}
             raise Refused(code, code.status, code.sentence, current)
+
+
+def not_done(error: Failed | NotExecuted) -> str:
+    """What a model is told of a call that was permitted, and of which it is certain that it did
+    nothing.
+    """
+    if isinstance(error, NotExecuted) or error.result is None:
+        return f"Not done: {error}"
+    result = error.result
+    return f"Not done: {result if isinstance(result, str) else canonical(result)}"
 
 
 @asynccontextmanager

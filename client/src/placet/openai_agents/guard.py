@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from placet.errors import Failed, NotExecuted
 from placet.protocol.reading import read_json
 from placet.question import Question
-from placet.turns import Turn
+from placet.turns import Turn, not_done
 
 ALLOWED = ("approve", "reject")
 """What the SDK can carry: it knows no other arguments than the model's."""
@@ -71,10 +71,8 @@ class Guarded:
 
         try:
             result = await Turn.current().carry_out(question, work)
-        except NotExecuted as why:
-            return f"Not done: {why.reason}"
-        except Failed as failed:
-            return f"Not done: {failed}"
+        except (NotExecuted, Failed) as error:
+            return not_done(error)
         return given[0] if given else result
 
 

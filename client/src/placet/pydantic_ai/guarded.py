@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from placet.errors import Failed, NotExecuted
 from placet.protocol.canonical import NotCanonical
 from placet.question import Question
-from placet.turns import Turn
+from placet.turns import Turn, not_done
 
 MEMBER = "placet"
 """The member of a deferred call's metadata that holds its question."""
@@ -63,10 +63,8 @@ class Guarded(WrapperToolset[AgentDepsT]):
 
         try:
             result = await Turn.current().carry_out(question, work)
-        except NotExecuted as why:
-            raise ToolFailed(f"Not done: {why.reason}") from why
-        except Failed as failed:
-            raise ToolFailed(f"Not done: {failed}") from failed
+        except (NotExecuted, Failed) as error:
+            raise ToolFailed(not_done(error)) from error
         return given[0] if given else result
 
     def _question(self, tool: ToolDefinition, args: dict[str, Any], call_id: str) -> Question:
