@@ -15,11 +15,9 @@ from psycopg import sql
 
 from config.roles import APPEND_ONLY, OWNER, RUNTIME, apply_grants
 from runs.waiting.notifier import NOTIFIER
-from tests.cast import Cast, make_cast
-from tests.owner import owner_connection
+from tests.cast import Cast, Template
+from tests.owner import KEPT, owner_connection
 from tests.postgres import connect_as
-
-KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 
 
 def pytest_configure() -> None:
@@ -67,7 +65,17 @@ def empty_tables(_case: TransactionTestCase) -> None:
 TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assign]
 
 
+@pytest.fixture(scope="session")
+def template(
+    django_db_setup: None,
+    django_db_blocker: "pytest_django.DjangoDbBlocker",  # type: ignore[name-defined]  # noqa: F821
+) -> Template:
+    """The cast as every test of this worker has it."""
+    with django_db_blocker.unblock():
+        return Template.take()
+
+
 @pytest.fixture
-def cast(db: None) -> Cast:
+def cast(template: Template, db: None) -> Cast:
     """Alice, Rae, Bob, Ada, Otto and their agent in one tenant, Mallory and hers in another."""
-    return make_cast()
+    return template.make()

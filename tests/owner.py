@@ -9,6 +9,9 @@ from django.db import connection
 
 from config.roles import OWNER
 
+KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
+"""Tables that the schema itself fills."""
+
 
 @contextmanager
 def owner_connection() -> Iterator[psycopg.Connection[Any]]:

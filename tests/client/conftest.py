@@ -10,7 +10,7 @@ from identity.models import Agent
 from identity.roles import Scope
 from placet import jwks
 from placet.jwks import Fetched
-from tests.cast import Cast, make_cast
+from tests.cast import Cast, Template
 from tests.client.site import People, Site
 
 SCOPES = (Scope.ASK, Scope.EXECUTE, Scope.OBSERVE, Scope.RECONCILE)
@@ -26,9 +26,9 @@ def served(django_db_setup: None) -> Iterator[Site]:
 
 
 @pytest.fixture
-def cast(transactional_db: None) -> Cast:
+def cast(template: Template, transactional_db: None) -> Cast:
     """The cast, committed, so that the server sees it."""
-    return make_cast()
+    return template.make()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from identity.models import User
-from tests.cast import PASSWORD, Cast, make_cast
+from tests.cast import PASSWORD, Cast, Template
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -45,9 +45,9 @@ def live(django_db_setup: None) -> Iterator[str]:
 
 
 @pytest.fixture
-def cast(transactional_db: None) -> Cast:
+def cast(template: Template, transactional_db: None) -> Cast:
     """The cast, committed, so that the server sees it."""
-    return make_cast()
+    return template.make()
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from identity.languages import reading
 from identity.management.reporting import OPERATOR
 from identity.models import User
 from placet.protocol.states import InterruptKind
-from tests.cast import EDITABLE, PASSWORD, Cast, make_cast, question
+from tests.cast import EDITABLE, PASSWORD, Cast, question
 from tests.contract.routes import CONVERTER, PAGES
 from tests.owner import fall_due
 from tests.web.browser import answer, browser, hidden, look, send
@@ -418,8 +418,7 @@ def _sent(html: str) -> Iterator[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_question_past_its_deadline_is_chinese() -> None:
-    cast = make_cast()
+def test_a_question_past_its_deadline_is_chinese(cast: Cast) -> None:
     interrupt = cast.ask(cast.run())
     rae = chinese(cast.rae)
     form = hidden(look(rae, interrupt))
