@@ -54,6 +54,13 @@ class Person:
         assert (panel is None) == told.is_success, told.text
         return panel[1] if panel else None
 
+    def reconcile(self, action_id: str, outcome: str, *, reference: str) -> None:
+        """Say what became of an action of which nobody knew."""
+        page = f"/actions/{action_id}/reconcile/"
+        found = {"outcome": outcome, "kind": "target_object", "reference": reference}
+        told = self._http.post(page, data={**self._form(page), **found})
+        assert told.is_success, told.text
+
     def _form(self, path: str) -> Form:
         told = self._http.get(path)
         assert told.is_success, (path, told.status_code)

@@ -1,7 +1,8 @@
 """A middleware for `create_agent` and deepagents: named tools ask people before they run."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware
@@ -10,12 +11,13 @@ from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from pydantic import ValidationError
 
 from placet.errors import Refused
 from placet.langgraph.asking import pause
 from placet.langgraph.guarding import Waiting, standing_all
 from placet.langgraph.runs import RunSource, run_of
-from placet.langgraph.tools import FORBIDDEN, Guard, guard, is_guarded, told_of
+from placet.langgraph.tools import FORBIDDEN, Guard, check, guard, is_guarded, told_of
 from placet.models import Interrupt
 from placet.question import Question
 
@@ -87,15 +89,16 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         """The same on an event loop."""
         return await handler(self._watched(request))
 
-    def _open_calls(self, state: AgentState[Any]) -> list[ToolCall]:
-        """The calls of the model's last message that are guarded and have no answer yet."""
+    def _open_calls(self, state: AgentState[Any]) -> Iterator[ToolCall]:
+        """The guarded calls of the model's last turn that can run and have no answer yet."""
         messages = state["messages"]
         said = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
         answered = {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
-        calls = said.tool_calls if said is not None else []
-        return [
-            each for each in calls if each["name"] in self._known and each["id"] not in answered
-        ]
+        for call in said.tool_calls if said is not None else ():
+            if call["name"] in self._known and call["id"] not in answered:
+                with suppress(ValidationError):
+                    check(self._known[call["name"]], call["args"])
+                    yield call
 
     def _question(self, call: ToolCall) -> Question:
         name = call["name"]

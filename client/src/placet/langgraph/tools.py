@@ -60,8 +60,8 @@ class Guard:
         """What the tool gives, once approved; pauses the graph until then."""
         if not isinstance(given, dict) or not call_id:
             raise ValueError("A guarded tool is invoked with a tool call that has an id.")
-        tool._parse_input({**given}, call_id)  # what cannot run is not asked
         args = tool._filter_injected_args(given)
+        check(tool, args)  # what cannot run is not asked
         question = self.question(tool, args, call_id)
         work = _Work(tool, given, args, call_id, execute)
         try:
@@ -94,7 +94,7 @@ class _Work:
     def __call__(self, args: dict[str, Any]) -> Any:
         injected = {name: each for name, each in self.given.items() if name not in self.asked}
         try:
-            self.tool._parse_input({**injected, **args}, self.call_id)
+            check(self.tool, args)
         except ValidationError as error:
             raise NotExecuted("The tool does not take the arguments as edited.") from error
         self.is_begun = True
@@ -148,6 +148,13 @@ def guard(tool: BaseTool, run: RunSource, **more: Any) -> BaseTool:
         ),
     )
     return guarded
+
+
+def check(tool: BaseTool, args: Mapping[str, Any]) -> None:
+    """Raise ValidationError where the tool does not take these arguments of the model."""
+    schema = tool.tool_call_schema
+    if not isinstance(schema, dict) and issubclass(schema, BaseModel):
+        schema.model_validate(args)
 
 
 def is_guarded(tool: BaseTool) -> bool:
