@@ -21,7 +21,7 @@ from conformance.driver import Call
 from conformance.drivers.scripted import ScriptedModel, order
 from conformance.site import Site
 from placet import Failed, Interrupt, Run
-from placet.langgraph import PlacetMiddleware, guard, run_of_thread, wake
+from placet.langgraph import PlacetMiddleware, guard, permission, run_of_thread, wake
 from placet.langgraph.waking import Graph
 
 MODES: Any = ["updates", "tools"]
@@ -211,7 +211,7 @@ def test_a_target_that_said_no_is_told_to_the_model(site: Site) -> None:
     site.rae.approve(asked.id)
     wake(case.graph, case.config)
 
-    assert case.answers() == [("no funds", "error")]
+    assert case.answers() == [("Not done: no funds", "error")]
     (action,) = case.run.refresh(is_all=True).actions
     assert (action.state, action.result) == ("FAILED", "no funds")
 
@@ -263,11 +263,13 @@ def test_a_call_that_the_tool_cannot_take_is_not_asked(site: Site) -> None:
 
 def test_an_agent_on_an_event_loop_pauses_and_goes_on_the_same(site: Site) -> None:
     ran_on: list[asyncio.AbstractEventLoop] = []
+    keys: set[str] = set()
 
     @tool
     async def pay_vendor(vendor_id: str, amount_paise: int) -> str:
         """Pay a vendor."""
         ran_on.append(asyncio.get_running_loop())
+        keys.add(permission().idempotency_key)
         return f"Paid {vendor_id}."
 
     run = site.client.create_run(title="Pay", owner="alice")
@@ -290,7 +292,9 @@ def test_an_agent_on_an_event_loop_pauses_and_goes_on_the_same(site: Site) -> No
 
     asyncio.run(go())
 
-    assert {each.state for each in run.refresh(is_all=True).actions} == {"SUCCEEDED"}
+    actions = run.refresh(is_all=True).actions
+    assert {each.state for each in actions} == {"SUCCEEDED"}
+    assert {each.idempotency_key for each in actions} == keys
 
 
 def test_a_guarded_tool_is_the_tool_but_for_asking(site: Site) -> None:

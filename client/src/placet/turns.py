@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from placet.async_lease import AsyncLease
 from placet.binding import Bound, Waiting, is_covered
 from placet.errors import Failed, NotExecuted, PlacetError, Refused
 from placet.models import Action, Interrupt
+from placet.permissions import permitting
 from placet.protocol.canonical import canonical
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import ActionState
@@ -43,21 +43,7 @@ class Halt(BaseException):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """What a guarded tool may use while it runs: the key to give to its target, and the grant."""
-
-    idempotency_key: str
-    grant: str
-
-
 _TURN: ContextVar["Turn"] = ContextVar("placet_turn")
-_PERMISSION: ContextVar[Permission] = ContextVar("placet_permission")
-
-
-def permission() -> Permission:
-    """The permission of the guarded tool that calls this; raises LookupError elsewhere."""
-    return _PERMISSION.get()
 
 
 class Turn:
@@ -126,11 +112,8 @@ def permitted(work: Work) -> Callable[..., Awaitable[Any]]:
     """The work as a lease calls it, which finds its permission by `permission()`."""
 
     async def act(args: dict[str, Any], *, idempotency_key: str, grant: str) -> Any:
-        before = _PERMISSION.set(Permission(idempotency_key, grant))
-        try:
+        with permitting(idempotency_key, grant):
             return await work(args)
-        finally:
-            _PERMISSION.reset(before)
 
     return act
 

@@ -11,9 +11,11 @@ from placet.langgraph.middleware import PlacetMiddleware
 from placet.langgraph.runs import RunSource, run_of_thread
 from placet.langgraph.tools import guard
 from placet.langgraph.waking import wake
+from placet.permissions import Permission, permission
 
 __all__ = [
     "Bridge",
+    "Permission",
     "PlacetMiddleware",
     "Rejected",
     "RunSource",
@@ -22,6 +24,7 @@ __all__ = [
     "ask",
     "guard",
     "guarded_call",
+    "permission",
     "run_of_thread",
     "wake",
 ]

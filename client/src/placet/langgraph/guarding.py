@@ -14,6 +14,7 @@ from placet.client import Run
 from placet.errors import Failed, NotExecuted, PlacetError, Refused
 from placet.langgraph.holding import HOLDINGS
 from placet.models import Action, Decision, Interrupt, RunView
+from placet.permissions import permitting
 from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import ActionState, DecisionKind, InterruptState, RunState
 from placet.question import Question
@@ -164,4 +165,5 @@ class _Work:
 
     def __call__(self, args: dict[str, Any], *, idempotency_key: str, grant: str) -> Any:
         self.is_begun = True
-        return self.execute(args)
+        with permitting(idempotency_key, grant):
+            return self.execute(args)

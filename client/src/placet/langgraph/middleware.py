@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware
@@ -11,13 +10,12 @@ from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import ValidationError
 
 from placet.errors import Refused
 from placet.langgraph.asking import pause
 from placet.langgraph.guarding import Waiting, standing_all
 from placet.langgraph.runs import RunSource, run_of
-from placet.langgraph.tools import FORBIDDEN, Guard, check, guard, is_guarded, told_of
+from placet.langgraph.tools import FORBIDDEN, Guard, fault, guard, is_guarded, told_of
 from placet.models import Interrupt
 from placet.question import Question
 
@@ -95,10 +93,10 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         said = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
         answered = {each.tool_call_id for each in messages if isinstance(each, ToolMessage)}
         for call in said.tool_calls if said is not None else ():
-            if call["name"] in self._known and call["id"] not in answered:
-                with suppress(ValidationError):
-                    check(self._known[call["name"]], call["args"])
-                    yield call
+            tool = self._known.get(call["name"])
+            if tool is None or call["id"] in answered or fault(tool, call["args"]):
+                continue
+            yield call
 
     def _question(self, call: ToolCall) -> Question:
         name = call["name"]

@@ -19,6 +19,7 @@ from placet.langgraph.guarding import Rejected, Unanswered, Waiting
 from placet.langgraph.runs import RunSource, run_of
 from placet.protocol.refusals import RefusalCode
 from placet.question import Question
+from placet.turns import not_done
 
 CARRIED = ("approve", "edit", "reject", "respond")
 """The decisions that a LangChain tool can carry; a response stands in for its result."""
@@ -61,7 +62,8 @@ class Guard:
         if not isinstance(given, dict) or not call_id:
             raise ValueError("A guarded tool is invoked with a tool call that has an id.")
         args = tool._filter_injected_args(given)
-        check(tool, args)  # what cannot run is not asked
+        if (error := fault(tool, args)) is not None:
+            raise error  # what cannot run is not asked
         question = self.question(tool, args, call_id)
         work = _Work(tool, given, args, call_id, execute)
         try:
@@ -70,8 +72,10 @@ class Guard:
             pause(waiting, told_of(question))
         except _ToolError:
             return work.output
-        except (Rejected, Unanswered, Failed, NotExecuted) as why:
+        except (Rejected, Unanswered) as why:
             return message(tool, call_id, str(why), status="error")
+        except (Failed, NotExecuted) as why:
+            return message(tool, call_id, not_done(why), status="error")
         except Refused as refused:
             if work.is_begun or refused.code not in FORBIDDEN:
                 raise
@@ -93,9 +97,7 @@ class _Work:
 
     def __call__(self, args: dict[str, Any]) -> Any:
         injected = {name: each for name, each in self.given.items() if name not in self.asked}
-        try:
-            check(self.tool, args)
-        except ValidationError as error:
+        if (error := fault(self.tool, args)) is not None:
             raise NotExecuted("The tool does not take the arguments as edited.") from error
         self.is_begun = True
         self.output = self.execute({**injected, **args})
@@ -150,11 +152,16 @@ def guard(tool: BaseTool, run: RunSource, **more: Any) -> BaseTool:
     return guarded
 
 
-def check(tool: BaseTool, args: Mapping[str, Any]) -> None:
-    """Raise ValidationError where the tool does not take these arguments of the model."""
+def fault(tool: BaseTool, args: Mapping[str, Any]) -> ValidationError | None:
+    """Why the tool does not take these arguments of the model, if it does not."""
     schema = tool.tool_call_schema
-    if not isinstance(schema, dict) and issubclass(schema, BaseModel):
+    if isinstance(schema, dict) or not issubclass(schema, BaseModel):
+        return None
+    try:
         schema.model_validate(args)
+    except ValidationError as error:
+        return error
+    return None
 
 
 def is_guarded(tool: BaseTool) -> bool:

@@ -17,7 +17,8 @@ from placet.binding import Waiting
 from placet.openai_agents.approvals import Approvals, NotGuarded
 from placet.openai_agents.guard import guard
 from placet.pauses import NothingPaused, Pauses, SQLitePauses
-from placet.turns import OutsideTurn, Permission, permission
+from placet.permissions import Permission, permission
+from placet.turns import OutsideTurn
 
 __all__ = [
     "Approvals",

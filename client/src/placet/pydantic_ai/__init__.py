@@ -14,9 +14,10 @@ People can approve, edit or reject.
 
 from placet.binding import Waiting
 from placet.pauses import NothingPaused, Pauses, SQLitePauses
+from placet.permissions import Permission, permission
 from placet.pydantic_ai.approvals import Approvals, NotGuarded
 from placet.pydantic_ai.guarded import Guarded
-from placet.turns import OutsideTurn, Permission, permission
+from placet.turns import OutsideTurn
 
 __all__ = [
     "Approvals",
