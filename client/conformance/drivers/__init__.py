@@ -5,6 +5,7 @@ from conformance.drivers.langchain_agents import AGENTS
 from conformance.drivers.langgraph_node import LangGraphNode
 from conformance.drivers.mcp import MCP
 from conformance.drivers.openai_agents import OpenAIAgents
+from conformance.drivers.plain_http import PlainHTTP
 from conformance.drivers.pydantic_ai import PydanticAI
 
 DRIVERS: tuple[Driver, ...] = (
@@ -13,4 +14,5 @@ DRIVERS: tuple[Driver, ...] = (
     OpenAIAgents(),
     PydanticAI(),
     MCP(),
+    PlainHTTP(),
 )
