@@ -12,9 +12,10 @@ or the rows it speaks of:
 - a chain was rebuilt after an edit and the stored head was left;
 - events were removed together with their run, and their numbers were left, or numbers other
   than the tenant's last ones were removed with them;
+- sealed events were altered and their seals were left, or seals before others were altered;
 - content that an event speaks of was edited or removed.
 
-Found only with the exported head, because the attacker made every table agree:
+Found only with the exported head, because the attacker made every table agree, seals too:
 
 - a chain was rebuilt after an edit together with the stored head (and the content);
 - the newest events were cut off together with their numbers, and the heads were set back;

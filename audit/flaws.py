@@ -22,6 +22,8 @@ class Flaw(StrEnum):
     NUMBER = "number"
     EVENT_MISSING = "event_missing"
     NOT_NUMBERED = "not_numbered"
+    SEAL = "seal"
+    SEAL_NOT_REACHED = "seal_not_reached"
     TENANT_MISSING = "tenant_missing"
     EXPORT_DIFFERS = "export_differs"
     EXPORT_NOT_REACHED = "export_not_reached"
@@ -45,6 +47,8 @@ _SENTENCES: Final = {
     Flaw.NUMBER: "a number before this one is missing",
     Flaw.EVENT_MISSING: "the event with this number is gone",
     Flaw.NOT_NUMBERED: "the event has no number and does not wait for one",
+    Flaw.SEAL: "the events up to this number are not the sealed ones, or the seal was changed",
+    Flaw.SEAL_NOT_REACHED: "the record ends before its last seal",
     Flaw.TENANT_MISSING: "the tenant of the record is gone",
     Flaw.EXPORT_DIFFERS: "the events up to this number are not the exported ones",
     Flaw.EXPORT_NOT_REACHED: "the record ends before the exported head",

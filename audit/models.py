@@ -1,7 +1,7 @@
 """The rows of the record. No other app touches them; none has a foreign key to another app.
 
-Invariant: rows of `Event` and `Numbered` are inserted and then never changed or removed.
-Triggers of migration 0002 refuse it, and the runtime role lacks the rights.
+Invariant: rows of `Event`, `Numbered` and `Seal` are inserted and then never changed or removed.
+Triggers of migrations 0002 and 0003 refuse it, and the runtime role lacks the rights.
 """
 
 from typing import ClassVar
@@ -12,6 +12,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from audit.chain import Head, event_hash, instant
+from placet.protocol.canonical import canonical
+from placet.protocol.digest import sha256_hex
 from placet.protocol.reading import JSONValue
 
 
@@ -134,6 +136,41 @@ class Numbered(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tenant_id}/{self.n}"
+
+
+class Seal(models.Model):
+    """A commitment to a tenant's numbered events up to `last_n`, chained seal to seal.
+
+    `root` is the Merkle root of the events since the seal before, `hash` that of this row.
+    """
+
+    tenant_id = models.BigIntegerField()
+    seq = models.BigIntegerField()
+    last_n = models.BigIntegerField()
+    root = models.TextField()
+    previous_hash = models.TextField(blank=True)
+    hash = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant_id", "seq"], name="audit_sealed_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id}~{self.seq}"
+
+    def computed_hash(self) -> str:
+        """Give the hash that this seal has now."""
+        members: dict[str, JSONValue] = {
+            "tenant_id": self.tenant_id,
+            "seq": self.seq,
+            "last_n": self.last_n,
+            "root": self.root,
+            "previous_hash": self.previous_hash,
+            "at": instant(self.at),
+        }
+        return sha256_hex(canonical(members))
 
 
 class TenantChain(models.Model):

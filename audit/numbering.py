@@ -61,6 +61,11 @@ class Numberer:
         self._elector: BaseDatabaseWrapper | None = None
         self._is_elected = False
 
+    @property
+    def is_elected(self) -> bool:
+        """Whether this was the active one when it last looked."""
+        return self._is_elected
+
     def acquire(self) -> bool:
         """Try to become the active one without waiting; True while this one is.
 

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Max, Q, QuerySet
 
 from audit.chain import instant
-from audit.models import Event, Numbered, Unnumbered, Verification
+from audit.models import Event, Numbered, Verification
 from placet.protocol.reading import JSONValue
 
 RecordedEvent: TypeAlias = Event
@@ -123,11 +123,6 @@ def showings(*, tenant_id: int, interrupt_ids: Sequence[str], limit: int = 500) 
 def last_verification(tenant_id: int) -> Verification | None:
     """Give the result of the tenant's last verification, None where there was none."""
     return Verification.objects.filter(tenant_id=tenant_id).first()
-
-
-def unnumbered_count(tenant_id: int) -> int:
-    """Give how many of the tenant's committed events still wait for their number."""
-    return Unnumbered.objects.filter(tenant_id=tenant_id).count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from django.db.models import Exists, OuterRef
 from audit.chain import EMPTY_HEAD, Head, SequenceDigest
 from audit.export import ExportedHead
 from audit.flaws import Bad, Flaw
-from audit.models import Event, Numbered, TenantChain, Unnumbered, Verification
+from audit.models import Event, Numbered, Seal, TenantChain, Unnumbered, Verification
+from audit.sealing import LastSeal, SealCheck
 from audit.subjects import SUBJECTS, Subjects
 from placet.protocol.canonical import NotCanonical
 from placet.protocol.reading import JSONValue
@@ -28,11 +29,12 @@ _BATCH: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of verifying a tenant: how many events were read and the first bad place."""
+    """Result of verifying a tenant: events read, the last seal met, the first bad place."""
 
     tenant_id: int
     at: datetime
     events: int
+    seal: LastSeal | None
     first_bad: Bad | None
 
     @property
@@ -43,7 +45,13 @@ class Report:
     def shape(self) -> dict[str, JSONValue]:
         """Give the report as JSON members."""
         first_bad = None if self.first_bad is None else self.first_bad.shape()
-        return {"ok": self.is_intact, "events": self.events, "first_bad": first_bad}
+        seal = None if self.seal is None else self.seal.shape()
+        return {
+            "ok": self.is_intact,
+            "events": self.events,
+            "seal": seal,
+            "first_bad": first_bad,
+        }
 
 
 def verify(
@@ -58,9 +66,9 @@ def verify(
         reader = _Reader(tenant_id, exported, subjects)
         with closing(reader.bad_places()) as bad_places:
             first_bad = next(bad_places, None)
-    report = Report(tenant_id, at, reader.events, first_bad)
-    shape = report.shape()
-    Verification.objects.update_or_create(tenant_id=tenant_id, defaults={"at": at, **shape})
+    report = Report(tenant_id, at, reader.events, reader.seals.last, first_bad)
+    kept = {name: value for name, value in report.shape().items() if name != "seal"}
+    Verification.objects.update_or_create(tenant_id=tenant_id, defaults={"at": at, **kept})
     return report
 
 
@@ -69,7 +77,7 @@ def recorded_tenants(subjects: Subjects = SUBJECTS) -> dict[int, str]:
 
     The slug of the latter is their id.
     """
-    models = (Event, Numbered, TenantChain)
+    models = (Event, Numbered, Seal, TenantChain)
     ids: set[int] = set()
     for model in models:
         ids.update(model.objects.order_by().values_list("tenant_id", flat=True).distinct())
@@ -92,6 +100,7 @@ class _Reader:
 
     def __init__(self, tenant_id: int, exported: ExportedHead | None, subjects: Subjects) -> None:
         self.events = 0
+        self.seals = SealCheck(tenant_id)
         self._tenant_id = tenant_id
         self._exported = exported
         self._subjects = subjects
@@ -180,9 +189,13 @@ class _Reader:
                     return
                 digest.add(hashes[row.event_id])
                 n = row.n
+                if not self.seals.fits(n, hashes[row.event_id]):
+                    yield self._bad(Flaw.SEAL, **place)
                 yield from self._at_export(n, digest)
         if self._exported is not None and n < self._exported.n:
             yield self._bad(Flaw.EXPORT_NOT_REACHED, n=n + 1)
+        if not self.seals.is_reached:
+            yield self._bad(Flaw.SEAL_NOT_REACHED, n=n + 1)
 
     def _at_export(self, n: int, digest: SequenceDigest) -> Iterator[Bad]:
         exported = self._exported

@@ -20,6 +20,7 @@ DATABASE = "placet"
 APPEND_ONLY = (
     "audit_event",
     "audit_numbered",
+    "audit_seal",
     "approvals_decision",
     "approvals_approval",
     "approvals_policyversion",

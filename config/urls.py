@@ -1,11 +1,13 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from config import health
+from config.metrics import metrics
 from runs.api.jwks import jwks
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics),
     path(".well-known/jwks.json", jwks),
     path("", include("identity.web.urls")),
     path("", include("approvals.web.urls")),

@@ -1,4 +1,4 @@
-"""The worker: numbers committed events, sweeps and tells people, until told to end.
+"""The worker: numbers and seals committed events, sweeps and tells people, until told to end.
 
 Any number may run. One at a time numbers, elected by a lock that dies with its holder; sweeping
 at the same time is harmless.
@@ -12,10 +12,12 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from approvals.sweeping import sweep
 from audit.numbering import Numberer
+from audit.sealing import SEAL_EVENTS, seal_events
 from notices import courier
 from webhooks import courier as webhooks
 
 NUMBER_EVERY_S = 0.2
+SEAL_EVERY_S = 60.0
 SWEEP_EVERY_S = 1.0
 BATCH = 1000
 
@@ -32,10 +34,13 @@ def work(ending: threading.Event) -> None:
     delivering = threading.Thread(target=webhooks.run, args=(ending,), name="webhooks")
     delivering.start()
     numberer = Numberer()
-    swept_at = 0.0
+    swept_at = sealed_at = 0.0
     while not ending.is_set():
         try:
             is_full = numberer.step(BATCH) == BATCH
+            is_due = time.monotonic() - sealed_at >= SEAL_EVERY_S
+            if is_due and numberer.is_elected and seal_events() < SEAL_EVENTS:
+                sealed_at = time.monotonic()  # else there may be more, next time round
             if time.monotonic() - swept_at >= SWEEP_EVERY_S:
                 swept_at = time.monotonic()
                 sweep()

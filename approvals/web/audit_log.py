@@ -18,7 +18,8 @@ from approvals.web.audit_rows import audit_rows, contents
 from approvals.web.pages import page, signed_in
 from approvals.web.words import PLAIN
 from audit.export import export_lines
-from audit.reading import EventFilter, events_page, last_verification, unnumbered_count
+from audit.lag import last_seal, number_lag
+from audit.reading import EventFilter, events_page, last_verification
 from placet.protocol.refusals import RefusalCode
 
 PAGE_EVENTS = 25
@@ -55,7 +56,8 @@ def audit(request: HttpRequest) -> HttpResponse:
         "newer": found.events[0].id if found.events and found.has_newer else None,
         "older": found.events[-1].id if found.events and found.has_older else None,
         "verification": last_verification(user.tenant_id),
-        "unnumbered": unnumbered_count(user.tenant_id),
+        "lag": number_lag(user.tenant_id),
+        "seal": last_seal(user.tenant_id),
         "types": TYPES,
         "other_types": sorted(PLAIN.keys() - TYPES.keys()),
         "codes": list(RefusalCode),

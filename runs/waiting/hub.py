@@ -64,8 +64,8 @@ class Hub:
 
     @property
     def waiting(self) -> int:
-        """How many wait just now."""
-        return sum(len(waiters) for waiters in self._by_id.values())
+        """How many wait just now; may be asked from any thread."""
+        return sum(map(len, list(self._by_id.values())))
 
     @property
     def is_draining(self) -> bool:

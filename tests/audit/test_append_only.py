@@ -8,6 +8,8 @@ from django.db import IntegrityError, connection, transaction
 
 from audit.models import Event
 from audit.numbering import number_events
+from audit.record import record_for_tenant
+from audit.sealing import seal_events
 
 if TYPE_CHECKING:
     from tests.audit.conftest import History
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("table", ["audit_event", "audit_numbered"])
+@pytest.mark.parametrize("table", ["audit_event", "audit_numbered", "audit_seal"])
 @pytest.mark.parametrize(
     "statement",
     [
@@ -30,9 +32,11 @@ def test_a_statement_that_would_change_it_is_refused(
     history: "History", table: str, statement: str
 ) -> None:
     history.tell("run_a")
+    record_for_tenant(tenant_id=history.tenant_id, drafts=[history.draft()])
     number_events()
+    assert seal_events() == 2
     before = list(Event.objects.values())
-    key = "id" if table == "audit_event" else "event_id"
+    key = "event_id" if table == "audit_numbered" else "id"
 
     with (
         pytest.raises(IntegrityError, match="the record only grows"),

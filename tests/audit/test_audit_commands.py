@@ -101,7 +101,7 @@ def test_an_intact_record_is_said_to_be_intact() -> None:
     assert _run("audit_verify") == "acme: intact, 2 events\nglobex: intact, 1 events\n"
     assert json.loads(_run("audit_verify", "--tenant", "acme", "--json")) == {
         "ok": True,
-        "tenants": [{"tenant": "acme", "ok": True, "events": 2, "first_bad": None}],
+        "tenants": [{"tenant": "acme", "ok": True, "events": 2, "seal": None, "first_bad": None}],
     }
 
 

@@ -75,6 +75,7 @@ UNIQUE: dict[str, tuple[str, str, Mapping[str, str]]] = {
     ),
     "audit_event_chain": again("audit_event", "run_id = {run} AND run_seq = 1", **DRAWN),
     "audit_numbered_once": again("audit_numbered", "n = 1", event_id="-1"),
+    "audit_sealed_once": again("audit_seal", "seq = 1", **DRAWN),
     "browser_once": again("notices_browser", "true", **DRAWN),
     "due_once": again("notices_due", "true", **DRAWN),
     "external_id_once_per_agent": again("runs_run", "id = {run}", **ANOTHER_ID),
@@ -145,6 +146,11 @@ TRIGGERS: dict[str, tuple[str, ...]] = {
     "audit_numbered_only_grows": (
         "UPDATE audit_numbered SET n = n + 100",
         "DELETE FROM audit_numbered",
+    ),
+    "audit_seal_never_emptied": ("TRUNCATE audit_seal",),
+    "audit_seal_only_grows": (
+        "UPDATE audit_seal SET last_n = last_n + 100",
+        "DELETE FROM audit_seal",
     ),
     "identity_agent_kept": ("DELETE FROM identity_agent WHERE id = {agent}",),
     "identity_agentkey_kept": ("DELETE FROM identity_agentkey",),

@@ -73,6 +73,9 @@ AGENTS = {
 }
 """The API for agents: a key, else 401; the methods that each call takes."""
 
+OPERATORS = {"/metrics"}
+"""Figures of the whole installation: the operator's token, else 401, or 404 where there is none."""
+
 OUTSIDE_DJANGO = {"/static/css/app.css"}
 
 CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")

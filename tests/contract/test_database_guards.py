@@ -14,6 +14,7 @@ from approvals.models.observing import Observed, observe_run
 from approvals.rules.observing import Seen
 from audit.models import Event
 from audit.numbering import number_events
+from audit.sealing import seal_events
 from config.roles import OWNER, RUNTIME
 from identity.management.reporting import OPERATOR
 from identity.models import User
@@ -59,6 +60,7 @@ def ids(cast: Cast) -> Mapping[str, Any]:
     stopped = cast.run(external_id="stopped")
     stopped.cancel(by=cast.alice)
     number_events()
+    seal_events()
     tell(cast.rae, pending)
     deliver(cast)
     return {

@@ -13,7 +13,15 @@ from config import asgi
 from runs.models import Action, Run
 from runs.waiting.reader import Wait
 from tests.cast import Cast, question
-from tests.contract.routes import AGENTS, OUTSIDE_DJANGO, PAGES, PUBLIC, filled, mounted
+from tests.contract.routes import (
+    AGENTS,
+    OPERATORS,
+    OUTSIDE_DJANGO,
+    PAGES,
+    PUBLIC,
+    filled,
+    mounted,
+)
 from tests.contract.snapshot import RECORD, recorded_of, snapshot
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +79,7 @@ def browser(user: Any) -> Client:
 
 def test_every_route_is_in_a_list() -> None:
     """H-11: a new route fails here until somebody says who may reach it."""
-    assert mounted() == (PUBLIC | PAGES | AGENTS.keys()) - OUTSIDE_DJANGO
+    assert mounted() == (PUBLIC | PAGES | AGENTS.keys() | OPERATORS) - OUTSIDE_DJANGO
 
 
 @pytest.mark.parametrize("path", sorted(PUBLIC))
@@ -94,6 +102,18 @@ def test_a_page_leads_strangers_and_keys_to_the_sign_in(scene: Scene, path: str)
         assert not_told(scene, response.content)
 
     assert snapshot() == before
+
+
+@pytest.mark.parametrize(("token", "status"), [(None, 404), ("the-operators-token", 401)])
+@pytest.mark.parametrize("path", sorted(OPERATORS))
+def test_what_is_the_operators_is_closed_to_keys_and_sessions(
+    scene: Scene, path: str, token: str | None, status: int, settings: Any
+) -> None:
+    settings.PLACET_METRICS_TOKEN = token
+
+    for client in (Client(), browser(scene.cast.ada)):
+        for key in (None, scene.cast.key):
+            assert send(client, "GET", path, key).status_code == status
 
 
 @pytest.mark.parametrize("path", sorted(AGENTS))

@@ -5,7 +5,7 @@ from django.test import Client
 
 from runs.models import Run
 from tests.cast import Cast, question
-from tests.contract.routes import AGENTS, OUTSIDE_DJANGO, PAGES, PUBLIC, filled
+from tests.contract.routes import AGENTS, OPERATORS, OUTSIDE_DJANGO, PAGES, PUBLIC, filled
 from tests.contract.snapshot import SHOWN, snapshot
 from tests.contract.test_default_deny import browser, send
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 READS = ("GET", "HEAD", "OPTIONS")
 PEOPLE = ("alice", "rae", "bob", "ada", "otto", "mallory")
 QUESTION = "/interrupts/<interrupt_id>/"
-EVERYTHING = sorted((PUBLIC | PAGES | AGENTS.keys()) - OUTSIDE_DJANGO)
+EVERYTHING = sorted((PUBLIC | PAGES | AGENTS.keys() | OPERATORS) - OUTSIDE_DJANGO)
 
 
 @pytest.mark.parametrize("path", [path for path in EVERYTHING if path != QUESTION])

@@ -10,10 +10,13 @@ import pytest
 
 from approvals.models import Decision
 from approvals.templatetags.texts import when
+from audit import lag
 from audit.chain import event_hash
 from audit.export import read_head
+from audit.lag import last_seal
 from audit.models import Event
 from audit.numbering import number_events
+from audit.sealing import seal_events
 from audit.verify import verify
 from identity.models import User
 from placet.protocol.states import DecisionKind
@@ -221,9 +224,27 @@ def test_the_page_tells_the_last_verification_and_what_is_not_numbered(cast: Cas
 
     said = words(otto.get("/audit/"))
     assert "nothing was altered." in said
-    assert "3 events not yet numbered." in said
+    assert "3 events not yet numbered, the oldest since " in said
+    assert "Sealed" not in said
+
     number_events()
-    assert "All events are numbered." in words(otto.get("/audit/"))
+    seal_events()
+    said = words(otto.get("/audit/"))
+    seal = last_seal(cast.tenant.pk)
+    assert seal is not None
+    assert "All events are numbered." in said
+    assert f"Sealed up to number {seal.last_n}, " in said
+    assert seal.hash in said
+
+
+def test_events_that_wait_too_long_for_their_number_show_that_no_worker_runs(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "No worker seems to run: ask the operator."
+    assert said not in words(browser(cast.otto).get("/audit/"))
+
+    monkeypatch.setattr(lag, "LATE", timedelta(0))
+    assert said in words(browser(cast.otto).get("/audit/"))
 
 
 def test_an_altered_record_is_told_with_its_first_bad_place(cast: Cast) -> None:
