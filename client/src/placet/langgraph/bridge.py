@@ -4,6 +4,7 @@ It keeps nothing of its own. What it missed while it was down it finds again: th
 runs go on, the checkpointer which threads wait. Guards "every committed fact is told in the end".
 """
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from placet.client import Client
 from placet.errors import Refused
 from placet.langgraph.agenda import Agenda
 from placet.langgraph.holding import HOLDINGS
-from placet.langgraph.waking import Graph, wake
+from placet.langgraph.waking import Graph, Threads
 from placet.protocol.states import RunState
 
 log = logging.getLogger("placet.langgraph")
@@ -43,8 +44,9 @@ class Bridge:
 
     `config_of` gives a thread's config from its run's `external_id`. It holds the run's lease while
     a thread goes on, so that one process does. `on_error` is told of what a graph raised, with the
-    run's id; the log gets its type alone. A thread whose process died in the middle of a step is
-    taken up where it stands nothing for `stalled_after_s`; without it, by you.
+    run's id; the log gets its type alone. A thread whose process died in the middle of a step waits
+    for nobody: it is taken up once it has stood still for `stalled_after_s`, or else by you. With
+    `loop` the threads run on that event loop; call `run` in another thread then.
     """
 
     def __init__(
@@ -56,9 +58,10 @@ class Bridge:
         on_error: Callable[[str, Exception], None] | None = None,
         stalled_after_s: float | None = None,
         workers: int = 8,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._client = client
-        self._graph = graph
+        self._threads = Threads(graph, loop)
         self._config_of = config_of
         self._on_error = on_error
         self._stalled_after_s = stalled_after_s
@@ -150,11 +153,11 @@ class Bridge:
                     stack.enter_context(HOLDINGS.lease(run))
                 except Refused:
                     return False  # somebody else goes on with it, or it waits again
-            is_woken = wake(self._graph, config)
-            state = self._graph.get_state(config)
+            is_woken = self._threads.wake(config)
+            state = self._threads.state(config)
             if not is_woken and state.next and self._is_stalled(state.created_at):
-                self._graph.invoke(None, config)
-                state = self._graph.get_state(config)
+                self._threads.go_on(None, config)
+                state = self._threads.state(config)
         if state.values and not state.next:
             return True
         return run.state.is_terminal or run.refresh().state in WAITS

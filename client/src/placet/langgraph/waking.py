@@ -1,12 +1,14 @@
 """Waking a thread: every interrupt of ours that waits, by its id, in strict mode."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, Interrupt
+from langgraph.types import Command, StateSnapshot
 
 Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -20,25 +22,43 @@ def wake(graph: Graph, config: RunnableConfig) -> bool:
     It may be done at any time and by several at once: what may not run yet pauses again. What the
     graph raises is raised.
     """
-    ids = [each.id for each in waiting_interrupts(graph, config)]
-    return bool(ids) and resume(graph, config, ids)
+    return Threads(graph).wake(config)
 
 
-def waiting_interrupts(graph: Graph, config: RunnableConfig) -> list[Interrupt]:
-    """The interrupts of a thread that wait for Placet, those of sub-graphs among them."""
-    return [each for each in graph.get_state(config).interrupts if is_ours(each)]
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """A graph's threads; with `loop` they run on that event loop, which another thread runs."""
 
+    graph: Graph
+    loop: asyncio.AbstractEventLoop | None = None
 
-def is_ours(interrupt: Interrupt) -> bool:
-    """Whether an interrupt was made by `pause`."""
-    return isinstance(interrupt.value, dict) and "placet" in interrupt.value
+    def state(self, config: RunnableConfig) -> StateSnapshot:
+        """How a thread stands."""
+        if self.loop is None:
+            return self.graph.get_state(config)
+        return asyncio.run_coroutine_threadsafe(self.graph.aget_state(config), self.loop).result()
 
+    def go_on(self, given: Command[Any] | None, config: RunnableConfig) -> None:
+        """Let a thread run until it pauses or ends."""
+        if self.loop is None:
+            self.graph.invoke(given, config)
+        else:
+            work = self.graph.ainvoke(given, config)
+            asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
-def resume(graph: Graph, config: RunnableConfig, ids: Sequence[str]) -> bool:
-    """Resume these interrupts with nothing but the wake-up; False where one waits no longer."""
-    strict: RunnableConfig = {**config, "configurable": {**config["configurable"], **STRICT}}
-    try:
-        graph.invoke(Command(resume=dict.fromkeys(ids, "woken")), strict)
-    except UnknownInterruptError:
-        return False
-    return True
+    def wake(self, config: RunnableConfig) -> bool:
+        """See the function; interrupts of sub-graphs are among those of their thread."""
+        waiting = self.state(config).interrupts
+        ids = [
+            each.id for each in waiting if isinstance(each.value, dict) and "placet" in each.value
+        ]
+        return bool(ids) and self.resume(ids, config)
+
+    def resume(self, ids: Sequence[str], config: RunnableConfig) -> bool:
+        """Resume these interrupts with nothing but the wake-up; False where one waits no longer."""
+        strict: RunnableConfig = {**config, "configurable": {**config["configurable"], **STRICT}}
+        try:
+            self.go_on(Command(resume=dict.fromkeys(ids, "woken")), strict)
+        except UnknownInterruptError:
+            return False
+        return True
