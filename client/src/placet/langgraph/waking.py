@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import UnknownInterruptError
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, Interrupt, StateSnapshot
 
 Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -23,6 +23,11 @@ def wake(graph: Graph, config: RunnableConfig) -> bool:
     graph raises is raised.
     """
     return Threads(graph).wake(config)
+
+
+def is_ours(interrupt: Interrupt) -> bool:
+    """Whether an interrupt waits for Placet."""
+    return isinstance(interrupt.value, dict) and "placet" in interrupt.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,7 @@ class Threads:
 
     def wake(self, config: RunnableConfig) -> bool:
         """See the function; interrupts of sub-graphs are among those of their thread."""
-        waiting = self.state(config).interrupts
-        ids = [
-            each.id for each in waiting if isinstance(each.value, dict) and "placet" in each.value
-        ]
+        ids = [each.id for each in self.state(config).interrupts if is_ours(each)]
         return bool(ids) and self.resume(ids, config)
 
     def resume(self, ids: Sequence[str], config: RunnableConfig) -> bool:
