@@ -42,11 +42,12 @@ def thread_config(external_id: str) -> RunnableConfig:
 class Bridge:
     """Wakes the threads of a graph whose runs people answered; any number may run at once.
 
-    `config_of` gives a thread's config from its run's `external_id`. It holds the run's lease while
-    a thread goes on, so that one process does. `on_error` is told of what a graph raised, with the
-    run's id; the log gets its type alone. A thread whose process died in the middle of a step waits
-    for nobody: it is taken up once it has stood still for `stalled_after_s`, or else by you. With
-    `loop` the threads run on that event loop; call `run` in another thread then.
+    `config_of` gives a thread's config from its run's `external_id`, or None where the run is no
+    affair of this graph. The bridge holds the run's lease while a thread goes on, so that one does.
+    `on_error` is told of what a graph raised, with the run's id; the log gets its type alone. A
+    thread whose process died in the middle of a step waits for nobody: it is taken up once it stood
+    still for `stalled_after_s`, or else by you. With `loop` the threads run on that event loop; call
+    `run` in another thread then.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Bridge:
         client: Client,
         graph: Graph,
         *,
-        config_of: Callable[[str], RunnableConfig] = thread_config,
+        config_of: Callable[[str], RunnableConfig | None] = thread_config,
         on_error: Callable[[str, Exception], None] | None = None,
         stalled_after_s: float | None = None,
         workers: int = 8,
@@ -147,6 +148,8 @@ class Bridge:
         if run.state in WAITS or run.view.external_id is None:
             return True
         config = self._config_of(run.view.external_id)
+        if config is None:
+            return True
         with ExitStack() as stack:
             if not run.state.is_terminal:
                 try:
