@@ -7,6 +7,7 @@ snapshot, one transaction after the other. Of one chain no later event is visibl
 earlier one, because both were committed under one lock; so numbers follow every chain.
 """
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -29,25 +30,34 @@ _NUMBER = """
             (SELECT max(n) FROM audit_numbered WHERE tenant_id = tenant.tenant_id), 0
         ) AS n
         FROM (SELECT DISTINCT tenant_id FROM taken) AS tenant
+    ), given AS (
+        INSERT INTO audit_numbered (tenant_id, n, event_id)
+        SELECT tenant_id,
+            last.n + row_number() OVER (PARTITION BY tenant_id ORDER BY taken.event_id),
+            taken.event_id
+        FROM taken JOIN last USING (tenant_id)
+        RETURNING tenant_id
     )
-    INSERT INTO audit_numbered (tenant_id, n, event_id)
-    SELECT tenant_id,
-        last.n + row_number() OVER (PARTITION BY tenant_id ORDER BY taken.event_id),
-        taken.event_id
-    FROM taken JOIN last USING (tenant_id)
+    SELECT tenant_id, count(*) FROM given GROUP BY tenant_id
 """
 
+Tell = Callable[[Iterable[int]], object]
 
-def number_events(limit: int = 1000) -> int:
+
+def number_events(limit: int = 1000, *, tell: Tell | None = None) -> int:
     """Number up to `limit` waiting events and give how many were numbered.
 
-    Two that run at once take turns: the second waits for the first's commit.
+    Two that run at once take turns: the second waits for the first's commit. `tell` is called
+    after the commit, with the tenants that have new numbers.
     """
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         # A statement of its own, so that the snapshot of the next is taken with the turn.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_TURN_KEY])
         cursor.execute(_NUMBER, [limit])
-        return int(cursor.rowcount)
+        counts: dict[int, int] = dict(cursor.fetchall())
+    if tell is not None and counts:
+        tell(counts)
+    return sum(counts.values())
 
 
 class Numberer:
@@ -57,7 +67,8 @@ class Numberer:
     connection of its own, outside any pool, and only the thread that acquired may use it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, tell: Tell | None = None) -> None:
+        self._tell = tell
         self._elector: BaseDatabaseWrapper | None = None
         self._is_elected = False
 
@@ -82,7 +93,7 @@ class Numberer:
 
     def step(self, limit: int = 1000) -> int:
         """Number a batch if this is, or can become, the active one; give how many."""
-        return number_events(limit) if self.acquire() else 0
+        return number_events(limit, tell=self._tell) if self.acquire() else 0
 
     def release(self) -> None:
         """Let another take over; harmless when not elected."""

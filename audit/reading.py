@@ -135,6 +135,11 @@ class Feed:
     events: tuple[Event, ...]
     next: int
 
+    @classmethod
+    def of(cls, events: tuple[Event, ...], *, limit: int, last: int) -> "Feed":
+        """Give the feed of these events, the first up to `limit` of those up to number `last`."""
+        return cls(events, _n(events[-1]) if events and len(events) == limit else last)
+
 
 def events_after(
     *,
@@ -144,21 +149,24 @@ def events_after(
     run_id: str | None = None,
     agent_id: int | None = None,
     types: Sequence[str] = (),
+    newest: int | None = None,
 ) -> Feed:
     """Give the tenant's events with numbers above `after`, each once, in two queries.
 
     `agent_id` restricts them to runs of one agent, `run_id` to one run, `types` to some types.
+    Given the tenant's `newest` number it takes one query.
     """
-    newest = newest_n(tenant_id)
+    newest = newest_n(tenant_id) if newest is None else newest
     wanted = EventFilter(run_id=run_id, agent_id=agent_id).condition()
+    if agent_id is not None:
+        wanted &= Q(run_id__isnull=False)
     if types:
         wanted &= Q(type__in=types)
     events = Event.objects.filter(
         wanted, tenant_id=tenant_id, numbered__tenant_id=tenant_id
     ).filter(numbered__n__gt=after, numbered__n__lte=newest)
     found = tuple(_numbered(events).order_by("numbered__n")[:limit])
-    is_full = len(found) == limit
-    return Feed(found, next=_n(found[-1]) if is_full and found else max(after, newest))
+    return Feed.of(found, limit=limit, last=max(after, newest))
 
 
 def newest_n(tenant_id: int) -> int:

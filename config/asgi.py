@@ -7,6 +7,7 @@ from config.wsgi import application as django  # first: it sets Django up
 # isort: split
 from django.conf import settings
 
+from approvals.api.events import EventsReader, is_plain
 from approvals.api.readers import InterruptReader, RunReader, refused
 from approvals.web.live import telling
 from config.bridge import WSGIBridge
@@ -14,7 +15,7 @@ from identity.keys import key_digest
 from placet.protocol.limits import BODY_BYTES
 from runs.api.http import too_often
 from runs.waiting.hub import Hub
-from runs.waiting.reader import Answer
+from runs.waiting.reader import Answer, Reader
 from runs.waiting.route import LongPoll, LongPolls
 from runs.waiting.stream import Stream, Streams
 
@@ -24,7 +25,13 @@ MOST_BODY_BYTES = 2 * BODY_BYTES  # beyond the limit of the API, so that Django 
 ROUTES = (
     LongPoll("interrupt", re.compile(r"/api/v1/interrupts/(?P<id>[A-Za-z0-9_]+)")),
     LongPoll("run", re.compile(r"/api/v1/runs/(?P<id>[A-Za-z0-9_]+)")),
+    LongPoll("events", re.compile(r"/api/v1/events"), after="after", is_plain=is_plain),
 )
+READERS: dict[str, Reader] = {
+    "interrupt": InterruptReader(),
+    "run": RunReader(),
+    "events": EventsReader(),
+}
 STREAMS = (Stream("/inbox/live/", telling),)
 
 
@@ -34,7 +41,7 @@ def admit(token: str) -> Answer | None:
     return refused(refusal) if refusal else None
 
 
-hub = Hub({"interrupt": InterruptReader(), "run": RunReader()})
+hub = Hub(READERS)
 polls = LongPolls(
     WSGIBridge(django, threads=THREADS, most_body_bytes=MOST_BODY_BYTES),
     hub=hub,

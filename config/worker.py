@@ -14,6 +14,7 @@ from approvals.sweeping import sweep
 from audit.numbering import Numberer
 from audit.sealing import SEAL_EVENTS, seal_events
 from notices import courier
+from runs.waiting.notifier import wake_feeds
 from webhooks import courier as webhooks
 
 NUMBER_EVERY_S = 0.2
@@ -33,7 +34,7 @@ def work(ending: threading.Event) -> None:
     telling.start()
     delivering = threading.Thread(target=webhooks.run, args=(ending,), name="webhooks")
     delivering.start()
-    numberer = Numberer()
+    numberer = Numberer(tell=wake_feeds)
     swept_at = sealed_at = 0.0
     while not ending.is_set():
         try:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from ninja import Schema
+from ninja import Field, Schema
 
 from runs.api.shapes import ActionOut
 
@@ -124,6 +124,39 @@ class RunsOut(Schema):
 
     items: list[RunOut]
     next: str | None
+
+
+class EventRefusedOut(Schema):
+    """Why a command was refused, what it gave and what was true instead."""
+
+    code: str
+    given: dict[str, Any]
+    current: dict[str, Any]
+
+
+class EventOut(Schema):
+    """One fact of the record."""
+
+    n: int
+    run_seq: int
+    type: str
+    at: datetime
+    actor: ActorOut
+    run_id: str | None
+    interrupt_id: str | None
+    action_id: str | None
+    from_state: str | None = Field(alias="from")
+    to_state: str | None = Field(alias="to")
+    revision: int | None
+    digest: str | None
+    refused: EventRefusedOut | None
+
+
+class EventsOut(Schema):
+    """Events in the order of their numbers, and the `after` with which to go on."""
+
+    items: list[EventOut]
+    next: int
 
 
 class MeOut(Schema):

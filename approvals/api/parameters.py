@@ -20,3 +20,7 @@ WaitS = Annotated[
 AfterSeq = Annotated[
     Digits | None, Query(description="Wait until the run's `seq` is larger than this.")
 ]
+AfterNumber = Annotated[
+    str,
+    Query(pattern=r"^[0-9]{1,18}$", description="The `next` of the page before; 0 at the start."),
+]

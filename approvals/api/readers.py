@@ -27,13 +27,18 @@ from runs.waiting.reader import Answer, Wait
 JSON_HEADERS = ((b"content-type", b"application/json"), (b"cache-control", b"no-store"))
 
 
-def holders(tokens: set[str]) -> dict[str, Agent]:
-    """The active agents whose keys these are, by key."""
+def held_keys(tokens: set[str]) -> dict[str, AgentKey]:
+    """The rows of these keys of active agents, each with its agent, by key."""
     by_digest = {key_digest(token): token for token in tokens}
     keys = AgentKey.objects.select_related("agent").filter(
         digest__in=list(by_digest), agent__is_active=True
     )
-    return {by_digest[key.digest]: key.agent for key in keys}
+    return {by_digest[key.digest]: key for key in keys}
+
+
+def holders(tokens: set[str]) -> dict[str, Agent]:
+    """The active agents whose keys these are, by key."""
+    return {token: key.agent for token, key in held_keys(tokens).items()}
 
 
 def settle_overdue(run_ids: set[str]) -> None:
@@ -89,7 +94,8 @@ def refused(refusal: Refusal) -> Answer:
     )
 
 
-def _told(shape: Shape, *, is_final: bool) -> Answer:
+def told(shape: Shape, *, is_final: bool) -> Answer:
+    """A value as the hub sends it."""
     return Answer(
         status=200, body=canonical(shape).encode(), headers=JSON_HEADERS, is_final=is_final
     )
@@ -116,7 +122,7 @@ class InterruptReader:
         if row is None or row.run.agent_id != agent.pk:
             return refused(NOT_FOUND)
         is_final = row.state != InterruptState.PENDING
-        return _told(interrupt_shape(row), is_final=is_final)
+        return told(interrupt_shape(row), is_final=is_final)
 
     def ripe(self, waits: Sequence[Wait]) -> Sequence[bool]:
         """Which are no longer PENDING, or past their deadline."""
@@ -152,7 +158,7 @@ class RunReader:
             else:
                 is_final = wait.after_seq is None or row.seq > wait.after_seq
                 shape = shapes[_wants_all(wait)][row.pk]
-                answers.append(_told(shape, is_final=is_final))
+                answers.append(told(shape, is_final=is_final))
         return answers
 
     def ripe(self, waits: Sequence[Wait]) -> Sequence[bool]:

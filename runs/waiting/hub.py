@@ -178,6 +178,9 @@ class Hub:
             waiter.timer.cancel()
         self._unread.pop(waiter, None)
         self._unchecked.pop(waiter, None)
+        self._leave(waiter)
+
+    def _leave(self, waiter: Waiter) -> None:
         if waiters := self._by_id.get(waiter.wait.object_id):
             waiters.discard(waiter)
             if not waiters:
@@ -218,6 +221,18 @@ class Hub:
         for waiter, answer in zip(batch, answers, strict=True):
             if answer.is_final or waiter.is_last:
                 self._settle(waiter, answer)
+            elif answer.onward is not None and not waiter.answer.done():
+                self._go_on(waiter, answer.onward)
+
+    def _go_on(self, waiter: Waiter, onward: Wait) -> None:
+        """Let it wait for what is left; under another id it may have missed a wake-up."""
+        is_moved = onward.object_id != waiter.wait.object_id
+        if is_moved:
+            self._leave(waiter)
+        waiter.wait = onward
+        if is_moved:
+            self._by_id.setdefault(onward.object_id, set()).add(waiter)
+            self._check([waiter])
 
     async def _check_some(self) -> None:
         batch = _take(self._unchecked, self._batch)

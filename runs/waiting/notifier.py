@@ -31,6 +31,11 @@ def tenant_key(tenant_id: int) -> str:
     return f"tenant_{tenant_id}"
 
 
+def feed_key(tenant_id: int) -> str:
+    """The id that is woken when a tenant's events got numbers."""
+    return f"events_{tenant_id}"
+
+
 class Notifier:
     """Collects ids and notifies at once when idle, else every `PAUSE_S`."""
 
@@ -137,5 +142,12 @@ def _payloads(ids: Iterable[str]) -> Iterator[str]:
 
 NOTIFIER = Notifier()
 wake = NOTIFIER.wake
+
+
+def wake_feeds(tenant_ids: Iterable[int]) -> None:
+    """Wake whoever waits for events of these tenants; returns at once, never fails."""
+    wake(map(feed_key, tenant_ids))
+
+
 os.register_at_fork(after_in_child=NOTIFIER.forget_parent)
 atexit.register(NOTIFIER.close)

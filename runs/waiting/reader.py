@@ -12,7 +12,8 @@ class Wait:
     """One request that would rather wait than hear what it knows.
 
     `object_id` comes from the path (or is the kind, for a route without an id) and is
-    the id that wakes it. `query` holds the other parameters as sent, in order, unchecked.
+    the id that wakes it. `after_seq` is how far its client has read. `query` holds the other
+    parameters as sent, in order, unchecked.
     """
 
     token: str
@@ -26,13 +27,15 @@ class Wait:
 class Answer:
     """One whole HTTP answer; `is_final` False means "nothing new yet, keep waiting".
 
-    The body is right in both cases: it is what is sent when the time is up.
+    The body is right in both cases: it is what is sent when the time is up. `onward` is what is
+    left to wait for where that is less than before, or is woken by another id.
     """
 
     status: int
     body: bytes
     headers: Headers
     is_final: bool
+    onward: Wait | None = None
 
 
 class Reader(Protocol):

@@ -21,16 +21,23 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Admit = Callable[[str], Answer | None]
+Query = Sequence[tuple[str, str]]
 
 _BEARER = re.compile(rb"bearer +([\x21-\x7e]+) *", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class LongPoll:
-    """A route that can wait: its path, whole, with the id as the group `id` if it has one."""
+    """A route that can wait: its path, whole, with the id as the group `id` if it has one.
+
+    `after` names the parameter that says what the client knows. `is_plain` says of the others
+    whether the reader takes them; the application refuses what it does not.
+    """
 
     kind: str
     path: re.Pattern[str]
+    after: str = "after_seq"
+    is_plain: Callable[[Query], bool] = lambda _: True
 
 
 class LongPolls:
@@ -92,12 +99,14 @@ def _asked(route: LongPoll, match: re.Match[str], scope: Scope) -> tuple[Wait, i
     pairs = _pairs(scope["query_string"])
     token = _token(scope["headers"])
     wait_s = read_wait_s(_only("wait_s", pairs) or "")
-    after_seq = _only("after_seq", pairs)
+    after_seq = _only(route.after, pairs)
     seq = None if after_seq is None else read_after_seq(after_seq)
     if token is None or not wait_s or (after_seq is not None and seq is None):
         return None
+    query = tuple(pair for pair in pairs if pair[0] not in ("wait_s", route.after))
+    if not route.is_plain(query):
+        return None
     object_id = match.groupdict().get("id", route.kind)
-    query = tuple(pair for pair in pairs if pair[0] not in ("wait_s", "after_seq"))
     return Wait(token, route.kind, object_id, seq, query), wait_s
 
 

@@ -29,14 +29,13 @@ class Site:
 
     def start(self) -> None:
         """Serve as in production, with a hub of its own, as a new process would have."""
-        from approvals.api.readers import InterruptReader, RunReader
         from config import asgi
         from config.bridge import WSGIBridge
         from config.server import Server, server_config
         from runs.waiting.hub import Hub
         from runs.waiting.route import LongPolls
 
-        self.hub = Hub({"interrupt": InterruptReader(), "run": RunReader()})
+        self.hub = Hub(asgi.READERS)
         bridge = WSGIBridge(asgi.django, threads=4, most_body_bytes=asgi.MOST_BODY_BYTES)
         app = LongPolls(bridge, hub=self.hub, routes=asgi.ROUTES, admit=asgi.admit)
         config = server_config(app, host="127.0.0.1", port=self.port)

@@ -69,6 +69,7 @@ AGENTS = {
     "/api/v1/interrupts/<interrupt_id>": "GET",
     "/api/v1/interrupts/<interrupt_id>/cancel": "POST",
     "/api/v1/interrupts/<interrupt_id>/observations": "POST",
+    "/api/v1/events": "GET",
     "/api/v1/me": "GET",
 }
 """The API for agents: a key, else 401; the methods that each call takes."""

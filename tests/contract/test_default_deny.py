@@ -214,6 +214,7 @@ def test_every_stream_is_a_page_and_asks_for_the_session_itself(scene: Scene) ->
 READERS: dict[str, Callable[[], Any]] = {
     "interrupt": asgi.InterruptReader,
     "run": asgi.RunReader,
+    "events": asgi.EventsReader,
 }
 
 
