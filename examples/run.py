@@ -6,7 +6,7 @@
 
 The environment is `.placet/examples`: exactly what `examples/requirements.lock` names, the
 client of this checkout, and nothing of the server's. An example with a lock file in its own
-folder has one of its own.
+folder has one of its own, and `adapters` has that of the adapters' tests.
 """
 
 from __future__ import annotations
@@ -22,8 +22,13 @@ import bootstrap  # noqa: E402 - found through the line above
 
 
 def environment_of(example: str) -> bootstrap.Venv:
-    """The example's own, where its folder has a lock file; else the one that they share."""
+    """The example's own, where its folder has a lock file; else the one that they share.
+
+    The examples of the adapters have that of the adapters' tests, with the same frameworks.
+    """
     name = example.partition(".")[0]
+    if name == "adapters":
+        return bootstrap.ADAPTERS
     folder = EXAMPLES / name
     if name and (folder / "requirements.lock").exists():
         venv = bootstrap.PRIVATE / f"examples-{name}"

@@ -1,0 +1,1 @@
+"""One agent, three frameworks: it pays an invoice, and asks first."""
