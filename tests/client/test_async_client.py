@@ -5,14 +5,12 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-import httpx
 import pytest
 
 import placet
 from placet import tenure
 from tests.cast import PAYMENT
 from tests.client.site import Aside, People, Site
-from tests.client.test_retrying import event
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -158,22 +156,3 @@ def test_a_cancelled_task_leaves_the_outcome_unknown_and_ends(tell: Tell, people
         assert (await run.refresh()).state == "UNKNOWN"
 
     tell(story)
-
-
-def test_events_go_on_behind_the_last_one() -> None:
-    """Against a stand-in: the server of this version has no feed."""
-    pages = [[event(5), event(6)], [event(7)]]
-    asked: list[str] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.params["after"])
-        return httpx.Response(200, json={"items": pages.pop(0), "next": None})
-
-    async def told() -> list[int]:
-        transport = httpx.MockTransport(answer)
-        async with placet.AsyncClient("http://a.example", "plk_k", transport=transport) as client:
-            events = client.events(after=4)
-            return [(await anext(events)).n for _ in range(3)]
-
-    assert asyncio.run(told()) == [5, 6, 7]
-    assert asked == ["4", "6"]

@@ -159,27 +159,32 @@ def event(n: int, **members: Any) -> dict[str, Any]:
     }
 
 
-def feed(pages: list[list[dict[str, Any]]]) -> tuple[list[str], Callable[..., httpx.Response]]:
+def feed(
+    pages: list[list[dict[str, Any]]], passed_over: int = 0
+) -> tuple[list[str], Callable[..., httpx.Response]]:
     """What was asked for, and a transport's function that answers with these pages."""
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(request.url.params["after"])
-        return httpx.Response(200, json={"items": pages.pop(0), "next": None})
+        items = pages.pop(0)
+        last = items[-1]["n"] if items else int(asked[-1]) + passed_over
+        return httpx.Response(200, json={"items": items, "next": last})
 
     return asked, answer
 
 
 def test_events_go_on_behind_the_last_one() -> None:
-    asked, answer = feed([[event(5), event(6)], [], [event(7)]])
+    """And behind those of others, which were passed over for nothing."""
+    asked, answer = feed([[event(5), event(6)], [], [event(17)]], passed_over=10)
     client = placet.Client("http://a.example", "plk_key", transport=httpx.MockTransport(answer))
 
     with client:
         events = client.events(after=4)
         told = [next(events) for _ in range(3)]
 
-    assert [each.n for each in told] == [5, 6, 7]
-    assert asked == ["4", "6", "6"]
+    assert [each.n for each in told] == [5, 6, 17]
+    assert asked == ["4", "6", "16"]
     assert told[0].data["from"] == "PENDING"
 
 

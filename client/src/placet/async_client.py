@@ -119,10 +119,9 @@ class AsyncClient:
         Keep the `n` of the last event that was dealt with, and go on from there.
         """
         while True:
-            page = await self._on_loop.run(flows.events_page(after, run=run, wait=wait))
+            page, after = await self._on_loop.run(flows.events_page(after, run=run, wait=wait))
             for event in page:
                 yield event
-                after = event.n
             if not page and not wait:
                 return
 

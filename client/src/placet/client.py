@@ -118,10 +118,8 @@ class Client:
         Keep the `n` of the last event that was dealt with, and go on from there.
         """
         while True:
-            page = self._threaded.run(flows.events_page(after, run=run, wait=wait))
-            for event in page:
-                yield event
-                after = event.n
+            page, after = self._threaded.run(flows.events_page(after, run=run, wait=wait))
+            yield from page
             if not page and not wait:
                 return
 

@@ -157,17 +157,25 @@ def _is_edit_of(following: Interrupt, asked: Interrupt) -> bool:
     )
 
 
-def events_page(after: int, *, run: str | None, wait: bool) -> Flow[tuple[Event, ...]]:
-    """The next events behind a number, waited for where `wait`; none where none came in time."""
+def events_page(after: int, *, run: str | None, wait: bool) -> Flow[tuple[tuple[Event, ...], int]]:
+    """The next events behind a number, and the number with which to go on.
+
+    Waited for where `wait`; none where none came in time.
+    """
     wait_s = WAIT_MAX_S if wait else 0
     request = requests.get_events(after=after, run=run, limit=EVENTS_LIMIT, wait_s=wait_s)
     answer = yield from call(request, patience_s=math.inf)
-    return tuple(_events(answer.value(), after))
-
-
-def _events(value: Any, after: int) -> Iterator[Event]:
+    value = answer.value()
     if not isinstance(value, dict) or not isinstance(value.get("items"), list):
         raise UnexpectedAnswer("The answer has no items.")
+    events = tuple(_events(value, after))
+    following = value.get("next")
+    if type(following) is not int or following < (events[-1].n if events else after):
+        raise UnexpectedAnswer("The answer does not say where to go on.")
+    return events, following
+
+
+def _events(value: dict[str, Any], after: int) -> Iterator[Event]:
     for item in value["items"]:
         if not isinstance(item, dict):
             raise UnexpectedAnswer("An event is not an object.")
