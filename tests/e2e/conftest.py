@@ -7,12 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from identity.models import User
 from tests.cast import PASSWORD, Cast, Template
+from tests.contract.test_default_deny import browser
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+UNWANTED = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+"""Pages of the browser's own, for the popup of an address bar that nobody sees, in each window."""
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -21,6 +25,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--in-process-gpu",
+    "--disable-features=" + ",".join(UNWANTED),
 )
 
 
@@ -55,9 +61,9 @@ def chromium() -> Iterator[Browser]:
     """One browser for the whole run."""
     path = next(found for name in CHROMIUM if (found := shutil.which(name)))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
-        yield browser
-        browser.close()
+        launched = playwright.chromium.launch(executable_path=path, args=[*FLAGS])
+        yield launched
+        launched.close()
 
 
 SignIn = Callable[..., Page]
@@ -65,14 +71,15 @@ SignIn = Callable[..., Page]
 
 @pytest.fixture
 def sign_in(live: str, chromium: Browser, cast: Cast) -> Iterator[SignIn]:
-    """Give a function that signs a person in at a window of their own and gives its page.
+    """Give a function that lets a person sign in at a window of their own and gives its page.
 
-    A page that the browser complains about fails the test.
+    They have signed in already, unless it is to be done by the form. A page that the browser
+    complains about fails the test.
     """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def sign_in(user: User, **options: object) -> Page:
+    def sign_in(user: User, *, by_form: bool = False, **options: object) -> Page:
         window: dict[str, object] = {"viewport": {"width": 1280, "height": 800}, **options}
         context = chromium.new_context(base_url=live, **window)  # type: ignore[arg-type]
         context.set_default_timeout(10_000)
@@ -85,10 +92,14 @@ def sign_in(live: str, chromium: Browser, cast: Cast) -> Iterator[SignIn]:
                 complaints.append(line.text) if "Content Security Policy" in line.text else None
             ),
         )
+        if not by_form:
+            session = browser(user).cookies[settings.SESSION_COOKIE_NAME]
+            context.add_cookies([{"name": session.key, "value": session.value, "url": live}])
         page.goto("/")
-        page.get_by_label("Login name").fill(user.username)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
+        if by_form:
+            page.get_by_label("Login name").fill(user.username)
+            page.get_by_label("Password").fill(PASSWORD)
+            page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="Inbox").wait_for()
         return page
 

@@ -50,7 +50,7 @@ def test_a_question_is_found_read_and_approved_without_a_reload(
     cast: Cast, sign_in: SignIn
 ) -> None:
     interrupt = cast.ask(cast.run())
-    page = sign_in(cast.rae)
+    page = sign_in(cast.rae, by_form=True)
     page.evaluate("window.isSamePage = true")
 
     page.get_by_role("link", name="pay_vendor").click()
@@ -68,7 +68,7 @@ def test_everything_works_without_javascript(cast: Cast, sign_in: SignIn) -> Non
     edited = cast.ask(run, question(args=TYPES, args_schema={"type": "object"}))
     stale = cast.ask(run, question(call_id="second"))
     plain = cast.ask(run, question(call_id="third", args={"n": 3}))
-    page = sign_in(cast.rae, java_script_enabled=False)
+    page = sign_in(cast.rae, by_form=True, java_script_enabled=False)
 
     page.get_by_role("link", name="pay_vendor").first.click()
     box = edit_as_json(page)
