@@ -77,7 +77,7 @@ class Program:
         return run.view.outcome
 
 
-@pytest.fixture(params=["openai_agents", "pydantic_ai", "mcp"])
+@pytest.fixture(params=["langgraph", "openai_agents", "pydantic_ai", "mcp"])
 def program(request: pytest.FixtureRequest, site: Site, tmp_path: Path) -> Iterator[Program]:
     """Each of the examples, started."""
     program = Program(request.param, site, tmp_path)

@@ -1,1 +1,1 @@
-"""One agent, three frameworks: it pays an invoice, and asks first."""
+"""One agent in several frameworks: it pays an invoice, and asks first."""

@@ -1,4 +1,4 @@
-"""What all three do: the order, its options, and how it ends."""
+"""What all of them do: the order, its options, and how it ends."""
 
 import argparse
 import os
@@ -52,6 +52,11 @@ class Order:
         """The file that stands for a bank."""
         return Ledger(self.data / "ledger.json")
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether the bank has a payment of the invoice."""
+        return any(each["invoice"] == self.invoice for each in self.ledger.payments().values())
+
     async def run(self, client: AsyncClient) -> AsyncRun:
         """The run of this invoice, the same one whenever the agent is started again."""
         return await client.create_run(
@@ -61,8 +66,7 @@ class Order:
     async def end(self, run: AsyncRun, said: str) -> None:
         """Say how it went, and finish the run."""
         say(said)
-        is_paid = any(each["invoice"] == self.invoice for each in self.ledger.payments().values())
-        await run.finish("succeeded" if is_paid else "rejected")
+        await run.finish("succeeded" if self.is_paid else "rejected")
 
 
 def connect() -> AsyncClient:

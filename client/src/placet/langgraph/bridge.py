@@ -46,8 +46,8 @@ class Bridge:
     affair of this graph. The bridge holds the run's lease while a thread goes on, so that one does.
     `on_error` is told of what a graph raised, with the run's id; the log gets its type alone. A
     thread whose process died in the middle of a step waits for nobody: it is taken up once it stood
-    still for `stalled_after_s`, or else by you. With `loop` the threads run on that event loop; call
-    `run` in another thread then.
+    still for `stalled_after_s`, or else by you. With `loop` the threads run on that event loop;
+    call `run` in another thread then.
     """
 
     def __init__(
