@@ -270,7 +270,7 @@
 
   // Reads the open question again; what was typed comes back only into the form of the same
   // content, for the same person.
-  function reread() {
+  function readAgain() {
     const shown = question();
     if (!shown || !window.htmx) return Promise.resolve(false);
     const same = () => `${question()?.dataset.question} ${question()?.dataset.digest} ${question()?.dataset.who}`;
@@ -293,6 +293,13 @@
       }
       return isRead;
     });
+  }
+
+  // One after the other: htmx says at once of a reading that has to queue that it is done.
+  let reading = Promise.resolve(false);
+  function reread() {
+    reading = reading.then(readAgain, readAgain);
+    return reading;
   }
 
   let isLookingUp = false;
