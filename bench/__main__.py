@@ -13,7 +13,17 @@ import django
 
 from bench.server import database_running
 
-NAMES = ("flushes", "decision", "dispatch", "waiting", "click", "rounds", "inbox", "pages")
+NAMES = (
+    "flushes",
+    "decision",
+    "dispatch",
+    "waiting",
+    "click",
+    "rounds",
+    "inbox",
+    "pages",
+    "webhooks",
+)
 
 
 def main() -> None:

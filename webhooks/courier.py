@@ -20,7 +20,10 @@ from webhooks.lanes import SENDERS, Lanes
 from webhooks.sending import TIMEOUT_S, Tried, attempt, broken
 
 EVERY_S: Final = 0.25
-AT_WORK_S: Final = 0.02
+AT_WORK_S: Final = 0.01
+READY: Final = 10 * BATCH
+"""So many are claimed ahead at most, of all endpoints together."""
+
 FORGET_EVERY_S: Final = 3600.0
 
 log = structlog.get_logger(__name__)
@@ -50,17 +53,20 @@ class Courier:
             self._read_at = time.monotonic()
             fan_out()
             self.is_more_due = True
-        if self.is_more_due and self._lanes.ready() < BATCH:
+        while self.is_more_due and self._lanes.ready() < READY:
+            is_flowing = self._lanes.is_flowing()
             claimed = claim(full=self._lanes.full())
-            self.is_more_due = len(claimed) == BATCH
             self._lanes.put(claimed)
+            self.is_more_due = len(claimed) == BATCH or is_flowing
+            if not claimed:
+                break
         return self.is_at_work
 
     @property
     def is_at_work(self) -> bool:
-        """Whether anything is claimed that was not noted yet."""
+        """Whether anything is due, or claimed and not noted yet."""
         at_work = self._lanes.ready() + self._lanes.under_way()
-        return bool(at_work or self._told or not self._arrived.empty())
+        return bool(self.is_more_due or at_work or self._told or not self._arrived.empty())
 
     def close(self) -> None:
         """Take up nothing more; what is under way is finished, what is ready left to others."""

@@ -13,6 +13,8 @@ from webhooks.sending import Parcel, Tried
 
 SENDERS: Final = 32
 PER_ENDPOINT: Final = 8
+ENOUGH: Final = 100
+"""So many parcels of one endpoint are claimed ahead; other endpoints still get theirs."""
 
 
 class Lanes:
@@ -61,7 +63,19 @@ class Lanes:
     def full(self) -> list[str]:
         """The endpoints of which no more need be claimed now."""
         with self._changed:
-            return [endpoint_id for endpoint_id, lane in self._ready.items() if self._waits(lane)]
+            return [
+                endpoint_id
+                for endpoint_id, lane in self._ready.items()
+                if len(lane) >= ENOUGH or endpoint_id in self._failing
+            ]
+
+    def is_flowing(self) -> bool:
+        """Whether an endpoint that takes what it gets has so much ready that more may be due."""
+        with self._changed:
+            return any(
+                len(lane) >= ENOUGH and endpoint_id not in self._failing
+                for endpoint_id, lane in self._ready.items()
+            )
 
     def close(self) -> list[Parcel]:
         """Let no sender begin anew; gives what nobody began."""

@@ -32,7 +32,22 @@ VOID = frozenset(
     {"meta", "link", "input", "br", "hr", "img", "path", "circle", "rect", "line", "use"}
 )
 PROPER = frozenset(
-    {"Placet", "JSON", "Lines", "UTC", "UTF", "RFC", "CR", "LF", "English", "JavaScript"}
+    {
+        "Placet",
+        "JSON",
+        "Lines",
+        "UTC",
+        "UTF",
+        "RFC",
+        "CR",
+        "LF",
+        "English",
+        "JavaScript",
+        "Webhook",
+        "URL",
+        "HTTP",
+        "https",
+    }
     | {"true", "false", "null", "iPhone", "iPad"}
 )
 """Proper names and terms that Chinese writes as English does."""

@@ -1,16 +1,22 @@
 """An endpoint that leads to a receiver of the test, and a courier that is driven by hand."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import connection
 
 from audit.numbering import number_events
+from config.embedded import Cluster
+from config.roles import RUNTIME
 from identity.management.reporting import OPERATOR
 from identity.models import Tenant
 from runs.clock import database_now
@@ -20,6 +26,8 @@ from webhooks.courier import Courier
 from webhooks.fanout import fan_out
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.rules.kinds import DeliveryState, WebhookType
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +88,19 @@ def listen(
 ) -> tuple[Endpoint, str]:
     """An endpoint of this tenant and its secret."""
     return Endpoint.add(tenant, url=url, types=types, description=description, by=OPERATOR)
+
+
+def environment(cluster: Cluster) -> dict[str, str]:
+    """What a worker on the tests' database needs."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{CHECKOUT}{os.pathsep}{CHECKOUT / 'client' / 'src'}",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": cluster.url(user=RUNTIME, dbname=connection.settings_dict["NAME"]),
+        "PLACET_SECRET_KEY": settings.SECRET_KEY,
+        "PLACET_WEBHOOK_ALLOW": "127.0.0.0/8",
+        "PLACET_WEBHOOK_ALLOW_HTTP": "true",
+    }
 
 
 def fall_due(**which: Any) -> None:

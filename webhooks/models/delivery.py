@@ -118,3 +118,8 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+    @property
+    def text(self) -> str:
+        """The answer as far as it is text: a stranger's."""
+        return bytes(self.answer or b"").decode("utf-8", "replace")
