@@ -12,11 +12,14 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
-from django.db.models import Field, Model
+from django.db.models import Field, JSONField, Model
 
 from runs.clock import READ_CLOCK
 
 Row = TypeVar("Row", bound=Model)
+
+PLAIN = frozenset({bool, datetime, int, str, type(None)})
+"""The types of values that every field but JSON's stores as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,5 +157,8 @@ def _updated(model: type[Model], names: tuple[str, ...]) -> tuple[str, list["Fie
 
 
 def _value(row: Model, field: "Field[Any, Any]") -> Any:
-    value = field.get_db_prep_save(getattr(row, field.attname), connection)
+    value = getattr(row, field.attname)
+    if type(value) in PLAIN and not isinstance(field, JSONField):
+        return value
+    value = field.get_db_prep_save(value, connection)
     return value.value if isinstance(value, Enum) else value  # psycopg would store its name
