@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Case, F, Q, QuerySet, TextField, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, When
 from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 
@@ -28,6 +28,9 @@ LOADED_CHARS: Final = 4000
 """Of many actions each text is loaded up to so many characters."""
 
 LONG: Final = ("asked", "refs", "result", "late_reports", "evidence")
+
+WORST_FIRST: Final = (ActionState.UNKNOWN, ActionState.IN_FLIGHT, ActionState.SUCCEEDED)
+"""The states of what may have done something, by how much they matter to who answers the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +160,28 @@ def sights(
     ]
 
 
-def same_content(user: User, sha256: str, *, but: str) -> "QuerySet[Action]":
-    """The actions of exactly this content, visible to this person, that came of other questions.
+def same_content(
+    user: User, sha256: str, *, but: str, may_approve: bool = False
+) -> "QuerySet[Action]":
+    """The tenant's actions of exactly this content that came of other questions, the worst first.
 
-    Those that failed or were not carried out did nothing and are left out.
+    Those that failed or were not carried out did nothing and are left out. Only whoever could
+    have the same done again is told of those that they may not look at, of which `is_seen` is
+    false.
     """
-    mine = visible_actions(user).filter(approved_sha256=sha256).exclude(interrupt_id=but)
-    did_something = Q(state__in=[ActionState.IN_FLIGHT, ActionState.UNKNOWN, ActionState.SUCCEEDED])
-    return mine.filter(did_something).select_related("run").defer(*LONG, "run__context")
+    worst = Case(*(When(state=state, then=rank) for rank, state in enumerate(WORST_FIRST)))
+    acted = Action.objects.filter(tenant_id=user.tenant_id, approved_sha256=sha256)
+    seen = Exists(visible_actions(user).filter(pk=OuterRef("pk")))
+    told = Q() if may_approve else Q(is_seen=True)
+    return (
+        acted.filter(state__in=WORST_FIRST)
+        .exclude(interrupt_id=but)
+        .annotate(is_seen=seen)
+        .filter(told)
+        .select_related("run")
+        .defer(*LONG, "run__context")
+        .order_by(worst, "-pk")
+    )
 
 
 def _sight(row: Action, interrupt: Interrupt, **known: Any) -> ActionSight:

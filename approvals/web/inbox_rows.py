@@ -15,6 +15,8 @@ from approvals.rules.glance import Glance
 from approvals.web.glance import glances
 from approvals.web.inbox_filter import HURRY, Filter
 from approvals.web.spans import about, left
+from placet.protocol.states import ActionState
+from runs.models import Action
 
 LISTED: Final = 12
 """So many equal calls are listed in their row; a link leads to all."""
@@ -40,6 +42,8 @@ class Waiting:
     is_urgent: bool
     since: str
     since_s: int
+    is_unknown_elsewhere: bool
+    """Whether nobody knows if exactly this was carried out already."""
     equal: tuple[Equal, ...]
     count: int
     query_same: str
@@ -58,9 +62,10 @@ def waits(
     chosen: Filter,
     now: datetime,
 ) -> list[Waiting]:
-    """These rows with their equals from `among`, in two queries however many they are."""
+    """These rows with their equals from `among`, in three queries however many they are."""
     found = glances(shown, hints)
     equal = {} if chosen.same else _equal(shown, among)
+    unknown = _unknown_elsewhere(shown)
     rows = []
     for row in shown:
         alike = equal.get((row.asked_sha256, tuple(row.sensitive)), [row])
@@ -75,6 +80,7 @@ def waits(
                 is_urgent=left_s < HURRY.total_seconds(),
                 since=_("asked {span} ago").format(span=about(since_s)),
                 since_s=int(since_s),
+                is_unknown_elsewhere=row.asked_sha256 in unknown,
                 equal=tuple(
                     Equal(
                         one,
@@ -88,6 +94,16 @@ def waits(
             )
         )
     return rows
+
+
+def _unknown_elsewhere(shown: Sequence[Interrupt]) -> set[str]:
+    """The digests of these questions of which an action in their tenant has no known outcome."""
+    unknown = Action.objects.filter(
+        tenant_id__in={row.tenant_id for row in shown},
+        approved_sha256__in={row.asked_sha256 for row in shown},
+        state=ActionState.UNKNOWN,
+    )
+    return set(unknown.values_list("approved_sha256", flat=True))
 
 
 def _equal(

@@ -7,6 +7,7 @@ from functools import cached_property
 from approvals.access import right_to_answer, visible_interrupts
 from approvals.models import Approval, Decision, Interrupt
 from approvals.rules.answering import Right
+from approvals.rules.asking import APPROVING
 from approvals.rules.presentation import Change, Notice, Tree, notice, pretty, tree
 from approvals.rules.visible import Segment, visible_json
 from approvals.sentences import sentence
@@ -24,13 +25,12 @@ from approvals.web.words import Line, lines
 from audit.reading import run_events
 from identity.models import User
 from placet.protocol.reading import JSONValue
-from placet.protocol.states import ActionState, DecisionKind, InterruptState
+from placet.protocol.states import DecisionKind, InterruptState
 from runs.clock import database_now
 from runs.models import Action
 from runs.rules.refusal import Refusal
 
 SAME_MAX = 10
-WORST_FIRST = (ActionState.UNKNOWN, ActionState.IN_FLIGHT, ActionState.SUCCEEDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,18 +318,10 @@ class QuestionPage:
 
     @cached_property
     def acted(self) -> list[Action]:
-        """Actions of exactly this content that came of other questions, the newest first."""
-        return list(
-            same_content(self.user, self.interrupt.asked_sha256, but=self.interrupt.pk).order_by(
-                "-pk"
-            )[:SAME_MAX]
-        )
-
-    @property
-    def acted_worst(self) -> str:
-        """The state of those that matters most to who answers."""
-        states = {action.state for action in self.acted}
-        return next((state for state in WORST_FIRST if state in states), "")
+        """Actions of exactly this content that came of other questions, the worst first."""
+        i, may_approve = self.interrupt, not APPROVING.isdisjoint(self.offer.decisions)
+        rows = same_content(self.user, i.asked_sha256, but=i.pk, may_approve=may_approve)
+        return list(rows[:SAME_MAX])
 
     @cached_property
     def used_as(self) -> Action | None:

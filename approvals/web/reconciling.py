@@ -71,7 +71,7 @@ def _look(request: HttpRequest, action: Action, refusal: Refusal | None = None) 
         and may_approve(user, asked),
         "findings": Finding,
         "kinds": list(EvidenceKind),
-        "same": same_content(user, action.approved_sha256, but=asked.pk).order_by("-pk")[:SAME_MAX],
+        "same": same_content(user, action.approved_sha256, but=asked.pk)[:SAME_MAX],
         "history": lines(
             run_events(
                 tenant_id=user.tenant_id, run_id=action.run_id, interrupt_ids=[action.interrupt_id]

@@ -418,6 +418,39 @@ def test_it_says_nothing_of_what_the_person_may_not_see(executor: Executor) -> N
     )
 
 
+def test_who_answers_is_told_of_an_unknown_outcome_that_they_may_not_see(
+    executor: Executor,
+) -> None:
+    """The same payment of somebody else's run could be made twice by an answer here."""
+    executor.unknown()
+    asked = executor.cast.ask(executor.cast.run(owner=executor.cast.bob))
+
+    page = look(browser(executor.cast.bob), asked)
+
+    assert "It is not known whether exactly this was carried out already." in words(page)
+    assert "in a run that you may not see" in words(page)
+    assert executor.run not in page.content.decode()
+
+
+def test_the_worst_of_the_same_elsewhere_is_told_however_many_went_well_since(
+    executor: Executor,
+) -> None:
+    unknown = Action.objects.get(pk=executor.unknown())
+    other = executor.cast.run()
+    copies = Action.objects.filter(pk=unknown.pk).values().get()
+    went_well = {"run_id": other.pk, "state": "SUCCEEDED", "ended_at": unknown.dispatched_at}
+    Action.objects.bulk_create(
+        Action(**{**copies, **went_well, "id": f"act_z{n:025}", "interrupt_id": f"int_{n}"})
+        for n in range(12)
+    )
+    asked = executor.cast.ask(executor.cast.run(title="Another run"))
+
+    page = look(browser(executor.cast.rae), asked)
+
+    assert "It is not known whether exactly this was carried out already." in words(page)
+    assert f'href="/runs/{executor.run}/#{unknown.pk}"' in page.content.decode()
+
+
 def test_a_used_approval_says_where_it_was_used(executor: Executor) -> None:
     action_id, _ = executor.in_flight()
     asked = Interrupt.objects.get()

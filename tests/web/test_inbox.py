@@ -19,7 +19,8 @@ from identity.roles import DEFAULT_SCOPES
 from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind
 from runs.clock import database_now
-from runs.models import NewRun, Run
+from runs.models import Action, NewRun, Run
+from tests.approvals.acting import Executor
 from tests.cast import PAYMENT, Cast, question
 from tests.owner import fall_due
 from tests.web.browser import browser, words
@@ -383,7 +384,27 @@ def test_the_inbox_costs_the_same_queries_for_5_rows_and_500(cast: Cast, query: 
     ask_some(5, 495)
 
     assert queries(rae, f"/?{query}") == few
-    assert few <= 11
+    assert few <= 12
+
+
+def test_a_row_says_that_nobody_knows_whether_exactly_this_was_done(cast: Cast) -> None:
+    unknown = "It is not known whether exactly this was carried out already."
+    executor = Executor(cast)
+    executor.unknown()
+    same = cast.ask(cast.run(title="Another run"))
+    other = cast.ask(cast.run(), question(args={**PAYMENT, "amount_paise": 1}))
+
+    html = browser(cast.rae).get("/").content.decode()
+
+    rows = {pk: row for row in html.split("<li ") for pk in ids(row, "int") if "data-row" in row}
+    assert {pk: unknown in row for pk, row in rows.items()} == {same.pk: True, other.pk: False}
+
+    theirs = Action.objects.values().get()
+    Action.objects.update(state="FAILED", ended_at=database_now())
+    Action.objects.create(
+        **theirs | {"id": "act_0", "interrupt_id": "int_0", "tenant_id": cast.mallory.tenant_id}
+    )
+    assert unknown not in browser(cast.rae).get("/").content.decode()
 
 
 # ---- Walls ----------------------------------------------------------------------------------
