@@ -263,14 +263,13 @@ def test(arguments: list[str]) -> int:
     """
     if arguments and arguments != ["--database"]:
         return test_some(arguments)
-    pytest = [str(MAIN.python), "-m", "pytest"]
-    spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist"]
-    most = [*pytest, *spread, "loadfile", "--ignore", "tests/e2e", *arguments]
-    code = child(most, environment())
+    spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "worksteal"]
+    pytest = [str(MAIN.python), "-m", "pytest", *spread]
+    code = child([*pytest, "--ignore", "tests/e2e", *arguments], environment())
     if arguments or was_interrupted():
         return code
     if any(map(shutil.which, CHROMIUM)):
-        code = child([*pytest, *spread, "worksteal", "tests/e2e"], browsing()) or code
+        code = child([*pytest, "tests/e2e"], browsing()) or code
     else:
         say("The browser tests did not run: there is no Chromium (apt-get install chromium)")
         code = code or int(os.environ.get("CI") == "true")

@@ -19,10 +19,17 @@ from tests.cast import Cast, Template
 from tests.owner import KEPT, owner_connection
 from tests.postgres import connect_as
 
+LONG = ("tests/examples/", "tests/docs/test_tutorial.py", "tests/e2e/test_pages_for_everybody.py")
+
 
 def pytest_configure() -> None:
     """Hash passwords cheaply: what they are hashed with is not tested here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that at the end no worker waits for another."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,7 @@ def example_environment() -> None:
     subprocess.run(command, cwd=ROOT, check=True, timeout=300)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(django_db_setup: None) -> Iterator[Server]:
     server = Server()
     yield server
