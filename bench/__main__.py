@@ -23,6 +23,7 @@ NAMES = (
     "inbox",
     "pages",
     "webhooks",
+    "events",
 )
 
 
