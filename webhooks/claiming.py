@@ -6,7 +6,7 @@ took longer than its claim ends nothing: it is noted as an attempt and no more.
 
 import random
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -104,12 +104,12 @@ def claim(most: int = BATCH, *, full: Collection[str] = ()) -> list[Parcel]:
         cursor.execute(CLAIM, given)
         rows = cursor.fetchall()
     start_by = time.monotonic() + START_WITHIN_S
-    parcels, unreadable = [], {}
+    parcels, unsendable, unreadable = [], {}, {}
     for row in rows:
         id_, tenant_id, body, tries, claimed_until, endpoint_id, url, *sealed, is_failing = row
         keys = _keys(*sealed, settings.SECRET_KEY)
         if not keys:
-            unreadable[endpoint_id] = tenant_id
+            unsendable[id_], unreadable[endpoint_id] = claimed_until, tenant_id
             continue
         parcels.append(
             Parcel(
@@ -125,6 +125,7 @@ def claim(most: int = BATCH, *, full: Collection[str] = ()) -> list[Parcel]:
                 start_by=start_by,
             )
         )
+    _let_go(unsendable)  # so that they are given up with their endpoint
     for endpoint_id, tenant_id in unreadable.items():
         _disable(tenant_id, endpoint_id, DisabledBecause.UNREADABLE)
     return parcels
@@ -132,14 +133,13 @@ def claim(most: int = BATCH, *, full: Collection[str] = ()) -> list[Parcel]:
 
 def release(parcels: Sequence[Parcel]) -> None:
     """Let others take at once what was claimed and not begun."""
-    if not parcels:
-        return
-    given: dict[str, Any] = {
-        "ids": [parcel.id for parcel in parcels],
-        "claims": [parcel.claimed_until for parcel in parcels],
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(RELEASE, given)
+    _let_go({parcel.id: parcel.claimed_until for parcel in parcels})
+
+
+def _let_go(claims: Mapping[str, datetime]) -> None:
+    if claims:
+        with connection.cursor() as cursor:
+            cursor.execute(RELEASE, {"ids": [*claims], "claims": [*claims.values()]})
 
 
 def finish(tried: Sequence[Tried]) -> None:

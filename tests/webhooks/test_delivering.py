@@ -377,6 +377,7 @@ def test_a_secret_that_cannot_be_read_disables_its_endpoint(
     endpoint.refresh_from_db()
     assert endpoint.disabled_because == DisabledBecause.UNREADABLE
     assert hook.got == []
+    assert [row.state for row in Delivery.objects.all()] == ["failed"]
 
 
 def test_what_ended_long_ago_is_forgotten(cast: Cast, post: Post, hook: Receiver) -> None:
