@@ -34,6 +34,7 @@ class _Checked(urllib3.connection.HTTPConnection):
 
     addresses: Sequence[Address]
     deadline: Deadline
+    _buffer: list[bytes]  # http.client's: the lines of the head
 
     def _new_conn(self) -> socket.socket:
         """Connect to the first address that lets us; raises the last one's OSError."""
@@ -44,6 +45,12 @@ class _Checked(urllib3.connection.HTTPConnection):
             except OSError as error:
                 failed = error
         raise failed
+
+    def _send_output(self, message_body: object = None, encode_chunked: bool = False) -> None:
+        """Send head and body as one: http.client makes two packets of them."""
+        head = b"\r\n".join((*self._buffer, b"", b""))
+        self._buffer.clear()
+        self.send(head + cast(bytes, message_body))
 
     def send(self, data: object) -> None:
         """Send bytes in parts, each within what is left of the whole time."""

@@ -36,7 +36,7 @@ class Lanes:
             for parcel in parcels:
                 self._ready.setdefault(parcel.endpoint_id, deque()).append(parcel)
             self._count += len(parcels)
-            self._changed.notify(len(parcels))
+            self._changed.notify()  # whoever takes one wakes the next while there is more to take
 
     def take(self, done: Tried | None = None) -> Parcel | None:
         """Give back what is done and wait for the next parcel; None when the lanes are closed."""
@@ -47,6 +47,8 @@ class Lanes:
                 if self._is_closed:
                     return None
                 if (parcel := self._next()) is not None:
+                    if not all(self._waits(lane) for lane in self._ready.values()):
+                        self._changed.notify()
                     return parcel
                 self._changed.wait()
 
@@ -104,7 +106,6 @@ class Lanes:
             del self._ready[endpoint_id]
             if lane:
                 self._ready[endpoint_id] = lane
-                self._changed.notify()
             if parcel.start_by < time.monotonic():
                 return self._next()
             self._busy[endpoint_id] += 1
