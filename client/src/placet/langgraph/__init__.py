@@ -6,7 +6,7 @@ the call that is about to run with the one that was approved; a difference is as
 
 from placet.langgraph.asking import ask, guarded_call
 from placet.langgraph.bridge import Bridge
-from placet.langgraph.guarding import Rejected, Unanswered, Waiting
+from placet.langgraph.guarding import Rejected, Unanswered
 from placet.langgraph.middleware import PlacetMiddleware
 from placet.langgraph.runs import RunSource, run_of_thread
 from placet.langgraph.tools import guard
@@ -20,7 +20,6 @@ __all__ = [
     "Rejected",
     "RunSource",
     "Unanswered",
-    "Waiting",
     "ask",
     "guard",
     "guarded_call",
