@@ -12,11 +12,11 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
+import placet.langgraph
 from conformance.driver import Args, Call
 from conformance.drivers.langchain_agents import paying
 from conformance.drivers.scripted import ScriptedModel, order
 from conformance.site import ROOT, Site
-import placet.langgraph
 from placet import Run
 from placet.langgraph import run_of_thread, wake
 from placet.langgraph.tools import is_guarded
