@@ -36,6 +36,9 @@ TAKEN_OVER_S = 5
 UNHURT_S = 1.0, 4.0
 HEARD_MS = 500
 
+STANDING_BY = (
+    "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory_lock%'"
+)
 WAITING = "SELECT count(*) FROM audit_unnumbered"
 
 
@@ -61,7 +64,9 @@ def measure(cluster: Cluster, *, is_quick: bool) -> None:
         ]
         processes = [stack.enter_context(writing(task)) for task in tasks]
         took_over = _kill_while(
-            numberers, lambda: any(process.poll() is None for process in processes)
+            numberers,
+            lambda: any(process.poll() is None for process in processes),
+            lambda: _number(database, STANDING_BY) > 0,
         )
         assert all(process.returncode == 0 for process in processes)
         took_s = time.monotonic() - began
@@ -105,10 +110,13 @@ def _key(people: People, name: str, *scopes: Scope) -> str:
     return Agent.create(name, tenant=people.tenant, any_owner=True, scopes=scopes, by=OPERATOR)[1]
 
 
-def _kill_while(numberers: Numberers, goes_on: Callable[[], bool]) -> list[float]:
+def _kill_while(
+    numberers: Numberers, goes_on: Callable[[], bool], is_ready: Callable[[], bool]
+) -> list[float]:
     """Kill whoever numbers while events are written; the seconds of each take-over."""
     rng, took_s = random.Random(7), []
     while goes_on():
+        wait_for(is_ready)
         took_s.append(numberers.kill_active())
         time.sleep(rng.uniform(*UNHURT_S))
     return took_s

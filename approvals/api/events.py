@@ -25,7 +25,7 @@ from runs.api.problem import PROBLEMS
 from runs.ids import is_id
 from runs.models import Run
 from runs.rules.refusal import Refusal
-from runs.waiting.notifier import feed_key
+from runs.waiting.notifier import feed_key, feed_tenant_id
 from runs.waiting.reader import Answer, Wait
 
 router = Router(tags=["events"])
@@ -35,7 +35,6 @@ _TAKEN: Final = {
     "limit": re.compile(r"[1-9][0-9]?|1[0-9]{2}|200"),
     "run": re.compile(r"[^\x00]{1,255}"),
 }
-_KEY: Final = re.compile(feed_key(0).replace("0", "([0-9]+)"))
 
 
 @router.get("/events", response={200: EventsOut, **PROBLEMS})
@@ -77,7 +76,7 @@ class EventsReader:
 
     def ripe(self, waits: Sequence[Wait]) -> Sequence[bool]:
         """Behind whose number the tenant has others, which need not be for the caller."""
-        tenants = [_tenant_id(wait) for wait in waits]
+        tenants = [feed_tenant_id(wait.object_id) for wait in waits]  # None: not read yet
         newest = newest_numbers([each for each in set(tenants) if each is not None])
         return [
             tenant_id is None or newest[tenant_id] > (wait.after_seq or 0)
@@ -123,12 +122,6 @@ def _runs(keys: Iterable[AgentKey], run_ids: Iterable[str | None]) -> dict[str, 
 
 def _onward(wait: Wait, ask: FeedAsk, feed: Feed) -> Wait:
     return replace(wait, object_id=feed_key(ask.tenant_id), after_seq=feed.next)
-
-
-def _tenant_id(wait: Wait) -> int | None:
-    """The tenant by whose numbers it is woken; None before the key was read."""
-    found = _KEY.fullmatch(wait.object_id)
-    return int(found[1]) if found else None
 
 
 def _page(feed: Feed) -> dict[str, JSONValue]:

@@ -23,6 +23,8 @@ PATIENCE_S = 1.0
 MOST_IDS = 50_000
 PAYLOAD_BYTES = 7_900  # PostgreSQL takes less than 8000
 
+_FEED = "events_"
+
 log = structlog.get_logger()
 
 
@@ -33,7 +35,12 @@ def tenant_key(tenant_id: int) -> str:
 
 def feed_key(tenant_id: int) -> str:
     """The id that is woken when a tenant's events got numbers."""
-    return f"events_{tenant_id}"
+    return f"{_FEED}{tenant_id}"
+
+
+def feed_tenant_id(key: str) -> int | None:
+    """The tenant of such an id; None where it is none."""
+    return int(key.removeprefix(_FEED)) if key.startswith(_FEED) else None
 
 
 class Notifier:

@@ -1,12 +1,15 @@
 """Pages, feed and timelines read the record of one tenant only, each event once."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from audit import feed
+from audit.feed import FeedAsk, read_feeds
 from audit.models import Event
 from audit.numbering import number_events
 from audit.reading import (
@@ -19,7 +22,7 @@ from audit.reading import (
     newest_n,
     run_events,
 )
-from audit.record import Actor, Refused
+from audit.record import Actor, Refused, record_for_tenant
 
 if TYPE_CHECKING:
     from tests.audit.conftest import History
@@ -164,6 +167,35 @@ def test_the_feed_gives_each_event_once_and_passes_over_those_of_others(
     assert told(feed(0, agent_id=1)) == ([1, 2], 2)
     assert told(feed(2, agent_id=1)) == ([6], 7)
     assert told(feed(3, run_id="run_b")) == ([4, 5], 5)
+
+
+def test_many_who_ask_at_once_get_what_each_alone_would_get(
+    history: "History", monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    """Those who are near the end by one reading, the others by one each."""
+    for number in range(6):
+        history.tell("run_a", *[history.draft(agent_id=1)] * (number % 3))
+        history.tell("run_b", history.draft(agent_id=2))
+        history.tell("run_x", history.draft(agent_id=1), tenant_id=history.other_tenant_id)
+    record_for_tenant(tenant_id=history.tenant_id, drafts=[history.draft(agent_id=1)])
+    number_events()
+    newest = newest_n(history.tenant_id)
+    asked = {
+        FeedAsk(tenant_id=tenant_id, after=after, limit=limit, agent_id=agent_id, run_id=run_id)
+        for tenant_id in (history.tenant_id, history.other_tenant_id)
+        for after in range(newest + 2)
+        for limit in (1, 2, 50)
+        for agent_id, run_id in ((None, None), (1, None), (2, None), (None, "run_b"), (1, "run_b"))
+    }
+
+    for near in (0, 3, 200):
+        monkeypatch.setattr(feed, "NEAR", near)
+        for ask, found in read_feeds(asked).items():
+            assert found == events_after(**asdict(ask)), ask
+    own = events_after(tenant_id=history.tenant_id, after=0, limit=50, agent_id=1)
+    assert {event.run_id for event in own.events} == {"run_a"}
+    with django_assert_num_queries(3):
+        assert read_feeds(asked).keys() == asked
 
 
 def test_an_event_has_the_shape_of_the_contract(history: "History", rae: Actor) -> None:

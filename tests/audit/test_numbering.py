@@ -1,6 +1,6 @@
 """Numbers are contiguous, follow every chain, and nothing smaller appears later."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from threading import Barrier, Thread
@@ -60,6 +60,25 @@ def test_a_batch_takes_the_oldest_first(history: "History") -> None:
 
     told = Numbered.objects.order_by("n").values_list("n", "event__run_seq")
     assert list(told) == [(i, i) for i in range(1, 6)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whose_events_got_numbers_is_told_after_the_commit(history: "History") -> None:
+    told: list[tuple[set[int], int]] = []
+
+    def tell(tenant_ids: Iterable[int]) -> None:
+        assert not connection.in_atomic_block
+        told.append((set(tenant_ids), Numbered.objects.count()))
+
+    history.tell("run_a", *[history.draft()] * 2)
+    history.tell("run_x", tenant_id=history.other_tenant_id)
+    numberer = Numberer(tell=tell)
+    try:
+        assert [numberer.step(limit=2) for _ in range(3)] == [2, 1, 0]
+    finally:
+        numberer.release()
+
+    assert told == [({history.tenant_id}, 2), ({history.other_tenant_id}, 3)]
 
 
 @pytest.mark.django_db(transaction=True)

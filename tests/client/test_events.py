@@ -1,6 +1,9 @@
 """The feed against the real server: each event once and in order, whoever is stopped meanwhile."""
 
 import asyncio
+import json
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,9 +20,11 @@ from runs.waiting.notifier import wake_feeds
 from runs.waiting.reader import Answer, Wait
 from tests.cast import PAYMENT, Cast
 from tests.client.site import Aside, People, Site, until
-from tests.docs.pages import all_blocks, text_of
+from tests.docs.pages import all_blocks, blocks, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = text_of("docs/howto/follow-the-events.md")
 
 Follow = Callable[[str, str, int, list[placet.Event]], None]
 
@@ -143,6 +148,19 @@ def test_events_of_others_neither_answer_who_waits_nor_keep_the_server_busy(
     assert len(reads) <= 1 + 15 + 1
 
 
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=1&after=2x", "limit=0", "limit=201", "run=%00", "run="]
+)
+def test_whoever_waits_with_bad_parameters_is_refused_at_once(
+    served: Site, key: str, query: str
+) -> None:
+    headers = {"Authorization": f"Bearer {key}"}
+
+    response = httpx.get(f"{served.url}/api/v1/events?{query}&wait_s=50", headers=headers)
+
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_request")
+
+
 def test_when_the_time_is_up_next_has_passed_over_what_others_did(
     served: Site, key: str, cast: Cast
 ) -> None:
@@ -193,11 +211,7 @@ class Ledger:
 def test_the_example_of_the_page_goes_on_where_it_was(
     served: Site, key: str, client: placet.Client
 ) -> None:
-    (example,) = [
-        block.text
-        for block in all_blocks(text_of("docs/howto/follow-the-events.md"))
-        if block.how == "example"
-    ]
+    (example,) = [block.text for block in all_blocks(PAGE) if block.how == "example"]
     names: dict[str, object] = {"Ledger": Ledger}
     exec(example, names)
     runs = [client.create_run(title="Pay", owner="alice").id for _ in range(4)]
@@ -209,3 +223,20 @@ def test_the_example_of_the_page_goes_on_where_it_was(
             names["follow"](served.url, key, ledger)  # type: ignore[operator]
 
     assert [run_id for _, _, run_id in ledger.kept] == runs
+
+
+def test_the_call_of_the_page_waits_for_an_event(
+    served: Site, key: str, client: placet.Client
+) -> None:
+    (call,) = blocks(PAGE, "bash")
+    environment = {**os.environ, "KEY": key, "PLACET": served.url, "AFTER": "0"}
+    number()
+    waiting = Aside(lambda: subprocess.check_output(["bash", "-c", call], env=environment))
+    until(lambda: served.hub.waiting == 1)
+    run = client.create_run(title="Pay", owner="alice")
+    number()
+
+    told = json.loads(waiting.join())
+
+    assert [event["run_id"] for event in told["items"]] == [run.id]
+    assert told["next"] == told["items"][0]["n"]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from django.db import OperationalError
@@ -146,6 +147,27 @@ def test_a_wake_up_reads_only_for_its_own_ids(scripted: Scripted, play: Play) ->
         hub.wake({"int_3", "run_9"})
         await until(lambda: len(scripted.asked) == 2)
         assert scripted.asked[1] == ["int_3"]
+
+    play(scene)
+
+
+def test_what_is_left_to_wait_for_can_have_another_id(scripted: Scripted, play: Play) -> None:
+    """It is looked at once it has moved, since nobody could wake it there before."""
+    first, left = wait_for("events"), wait_for("events_7")
+
+    async def scene(hub: Hub) -> None:
+        scripted.says = lambda wait: replace(PENDING, onward=left)
+        waiter = hub.register(first, wait_s=30)
+        await until(lambda: scripted.looked == [["events_7"]])
+        hub.wake({"events"})
+        hub.wake({"events_7"})
+        await until(lambda: len(scripted.asked) == 2)
+        assert scripted.asked == [["events"], ["events_7"]]
+
+        scripted.says = lambda wait: DECIDED
+        hub.wake({"events_7"})
+        assert await asyncio.wait_for(waiter.answer, 3) == DECIDED
+        assert hub.waiting == 0
 
     play(scene)
 
