@@ -265,11 +265,11 @@ def test(arguments: list[str]) -> int:
         return test_some(arguments)
     spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "worksteal"]
     pytest = [str(MAIN.python), "-m", "pytest", *spread]
-    code = child([*pytest, "--ignore", "tests/e2e", *arguments], environment())
+    code = child([*pytest, "--ignore", "tests/e2e", *arguments], testing())
     if arguments or was_interrupted():
         return code
     if any(map(shutil.which, CHROMIUM)):
-        code = child([*pytest, "tests/e2e"], browsing()) or code
+        code = child([*pytest, "tests/e2e"], testing(in_browser=True)) or code
     else:
         say("The browser tests did not run: there is no Chromium (apt-get install chromium)")
         code = code or int(os.environ.get("CI") == "true")
@@ -284,19 +284,24 @@ def test_some(arguments: list[str]) -> int:
         return test_adapters(arguments)
     is_e2e = any(argument.startswith("tests/e2e") for argument in arguments)
     pytest = [str(MAIN.python), "-m", "pytest", *arguments]
-    return child(pytest, browsing() if is_e2e else environment())
+    return child(pytest, testing(in_browser=is_e2e))
 
 
 def test_adapters(arguments: list[str]) -> int:
     """Run the conformance kit: the adapters with their frameworks, against the server."""
     ADAPTERS.install()
     pytest = [str(ADAPTERS.python), "-m", "pytest", "-c", "client/pyproject.toml"]
-    return child([*pytest, *(arguments or ["client/conformance"])], environment())
+    return child([*pytest, *(arguments or ["client/conformance"])], testing())
 
 
-def browsing() -> dict[str, str]:
-    """Give the environment of the tests that hold a browser."""
-    return environment() | {"DJANGO_ALLOW_ASYNC_UNSAFE": "1"}
+def testing(*, in_browser: bool = False) -> dict[str, str]:
+    """Give the environment of tests: they start a hundred processes, which compile things once.
+
+    Those that hold a browser ask the database beside an event loop.
+    """
+    given = environment() | {"PYTHONPYCACHEPREFIX": str(PRIVATE / "bytecode")}
+    given.pop("PYTHONDONTWRITEBYTECODE", None)
+    return given | ({"DJANGO_ALLOW_ASYNC_UNSAFE": "1"} if in_browser else {})
 
 
 def lint() -> int:

@@ -25,10 +25,21 @@ from config.roles import DATABASE, OWNER, RUNTIME
 from tests.cast import PASSWORD
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PORTS = range(8450, 8500)
+_FIRST_PORT = 8400 + 100 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+PORTS = range(_FIRST_PORT, _FIRST_PORT + 100)
+"""Others for each worker, and none that the system gives away while a server starts again."""
 STARTED_WITHIN_S = 60.0
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 PANEL = re.compile(r'role="alert"[^>]* data-code="(\w+)"')
+FILL = """
+import django
+django.setup()
+from django.core.management import call_command
+call_command("create_tenant", "acme")
+call_command("create_user", "alice", tenant="acme", role="member")
+call_command("create_user", "rae", tenant="acme", role="reviewer")
+call_command("create_agent", "payer", tenant="acme", any_owner=True, json=True)
+"""
 LOST = (OSError, urllib.error.URLError)
 """How a dead server looks like to its clients."""
 
@@ -82,8 +93,12 @@ class Outside:
 
     def manage(self, *command: str) -> str:
         """Run a command to its end; what it said."""
+        return self.python("manage.py", *command)
+
+    def python(self, *words: str) -> str:
+        """Run a program to its end; what it said."""
         done = subprocess.run(
-            [sys.executable, "manage.py", *command],
+            [sys.executable, *words],
             cwd=CHECKOUT,
             env=self.environment(),
             capture_output=True,
@@ -96,10 +111,7 @@ class Outside:
     def fill(self) -> None:
         """A tenant with Alice, Rae and an agent."""
         self.manage("migrate", "--verbosity", "0")
-        self.manage("create_tenant", "acme")
-        self.manage("create_user", "alice", "--tenant", "acme", "--role", "member")
-        self.manage("create_user", "rae", "--tenant", "acme", "--role", "reviewer")
-        agent = self.manage("create_agent", "payer", "--tenant", "acme", "--any-owner", "--json")
+        *_, agent = self.python("-c", FILL).splitlines()
         self.key = json.loads(agent)["key"]
 
     @contextmanager

@@ -23,7 +23,8 @@ from config.embedded import SUPERUSER, Cluster
 from config.env import ConfigError, Env
 
 SERVED = """
-import os, time
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 from config.database import database_running
 from config.env import Env
 with database_running(Env(os.environ)):
