@@ -135,7 +135,7 @@ def test_a_push_is_shown_with_what_it_says_and_leads_into_the_app(
     shown = page.evaluate(
         """async () => {
             const worker = await navigator.serviceWorker.ready;
-            for (let tries = 0; tries < 100; tries += 1) {
+            for (let tries = 0; tries < 500; tries += 1) {
                 const [one] = await worker.getNotifications();
                 if (one) return [one.title, one.body, one.tag, one.data.url];
                 await new Promise((done) => setTimeout(done, 50));
