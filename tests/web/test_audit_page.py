@@ -241,6 +241,8 @@ def test_events_that_wait_too_long_for_their_number_show_that_no_worker_runs(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "No worker seems to run: ask the operator."
+    number_events()
+    cast.ask(cast.run())
     assert said not in words(browser(cast.otto).get("/audit/"))
 
     monkeypatch.setattr(lag, "LATE", timedelta(0))
