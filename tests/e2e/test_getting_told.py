@@ -22,6 +22,15 @@ from tests.notices.receivers import Mailbox, mail_server
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGE = "/settings/notices/"
+SHOWN = """async () => {
+    const worker = await navigator.serviceWorker.ready;
+    for (let tries = 0; tries < 40; tries += 1) {
+        const [one] = await worker.getNotifications();
+        if (one) return [one.title, one.body, one.tag, one.data.url];
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    return [];
+}"""
 
 
 @pytest.fixture
@@ -127,22 +136,14 @@ def test_a_push_is_shown_with_what_it_says_and_leads_into_the_app(
         "waiting": 2,
     }
 
-    devtools.send(
-        "ServiceWorker.deliverPushMessage",
-        {"origin": live, "registrationId": found[0], "data": canonical(told)},
-    )
+    push = {"origin": live, "registrationId": found[0], "data": canonical(told)}
+    shown: list[str] = []
+    until = time.monotonic() + 30
+    while not shown and time.monotonic() < until:
+        # One for a worker that the browser has not stored yet is dropped, and the next is shown.
+        devtools.send("ServiceWorker.deliverPushMessage", push)
+        shown = page.evaluate(SHOWN)
 
-    shown = page.evaluate(
-        """async () => {
-            const worker = await navigator.serviceWorker.ready;
-            for (let tries = 0; tries < 500; tries += 1) {
-                const [one] = await worker.getNotifications();
-                if (one) return [one.title, one.body, one.tag, one.data.url];
-                await new Promise((done) => setTimeout(done, 50));
-            }
-            return [];
-        }"""
-    )
     assert shown == ["pay_vendor waits for your answer", "For alice", "int_1", f"{live}/"]
 
 
