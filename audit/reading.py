@@ -5,7 +5,7 @@ history does not wait for the number.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -110,6 +110,12 @@ def run_events(
     if interrupt_ids is not None:
         events = events.filter(interrupt_id__in=interrupt_ids)
     return list(events.select_related("numbered").order_by("run_seq")[:limit])
+
+
+def tenant_events(*, tenant_id: int, seqs: Iterable[int]) -> dict[int, Event]:
+    """Give those events of the tenant's own chain, by their `run_seq`."""
+    found = Event.objects.filter(tenant_id=tenant_id, run_id=None, run_seq__in=list(seqs))
+    return {event.run_seq: event for event in found}
 
 
 def showings(*, tenant_id: int, interrupt_ids: Sequence[str], limit: int = 500) -> list[Event]:

@@ -4,12 +4,14 @@ Each step can be repeated: the cursor moves with what was read, what falls due i
 what it became, and unique keys hold what two workers or a restart would do twice.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from audit.reading import RecordedEvent, events_after, newest_numbers
+from audit.reading import RecordedEvent, events_after, newest_numbers, tenant_events
+from audit.record import ActorKind
 from identity.access import people
 from identity.models import Tenant
 from identity.roles import Role
@@ -17,11 +19,13 @@ from notices.models import Address, Browser, Choice, Cursor, Due, Notice
 from notices.rules.channels import WEBPUSH
 from notices.rules.kinds import Kind
 from notices.rules.timing import reminder_at
+from notices.wording import Disabled
 from runs.asked import Waiting, questions
 from runs.clock import database_now
 from runs.models import Action
 
-BEGINNING = ("interrupt.asked", "interrupt.reopened", "action.unknown")
+DISABLED = "endpoint.disabled"
+BEGINNING = ("interrupt.asked", "interrupt.reopened", "action.unknown", DISABLED)
 """The events of which people are told."""
 
 EVENTS = 500
@@ -60,7 +64,7 @@ def _plan(tenant_id: int, events: Sequence[RecordedEvent]) -> None:
     for event in events:
         if event.interrupt_id:
             begun[event.type].append(event.interrupt_id)
-    asked, reopened, lost = begun.values()
+    asked, reopened, lost, _none = begun.values()
     now, open_now = database_now(), questions().waiting(tenant_id, {*asked, *reopened})
     planned = [
         Due(tenant_id=tenant_id, interrupt_id=question.id, kind=kind.value, due_at=max(at, now))
@@ -82,6 +86,17 @@ def _plan(tenant_id: int, events: Sequence[RecordedEvent]) -> None:
     planned += [
         Due(tenant_id=tenant_id, interrupt_id=pk, kind=Kind.UNKNOWN.value, due_at=now)
         for pk in Action.unknown_of(tenant_id, lost)
+    ]
+    planned += [
+        Due(
+            tenant_id=tenant_id,
+            interrupt_id=json.loads(event.detail)["endpoint"],
+            kind=Kind.WEBHOOK.value,
+            occasion=event.run_seq,
+            due_at=now,
+        )
+        for event in events
+        if event.type == DISABLED and event.actor_kind == ActorKind.SYSTEM
     ]
     Due.objects.bulk_create(planned, ignore_conflicts=True)
 
@@ -140,18 +155,18 @@ def _fan_out(tenant_id: int, rows: Collection[Due]) -> None:
     Notice.objects.bulk_create(notices, ignore_conflicts=True)
 
 
-Subject = Waiting | Action
-"""What a message is about: a question that waits, or an action of unknown outcome."""
+Subject = Waiting | Action | Disabled
+"""What a message is about: a question that waits, an action of unknown outcome, a webhook."""
 
 
-def subjects(tenant_id: int, rows: Iterable[Due | Notice]) -> dict[int, Subject]:
+def subjects(tenant_id: int, rows: Collection[Due | Notice]) -> dict[int, Subject]:
     """Give what these are about, by their keys, as far as it is still so."""
-    given = list(rows)
+    given = [row for row in rows if row.kind != Kind.WEBHOOK]
     lost = {row.interrupt_id or "" for row in given if row.kind == Kind.UNKNOWN}
     asked = {row.interrupt_id or "" for row in given if row.kind != Kind.UNKNOWN}
     open_now = questions().waiting(tenant_id, asked) if asked else {}
     unknown = Action.unknown_of(tenant_id, lost) if lost else {}
-    found: dict[int, Subject] = {}
+    found = _disabled(tenant_id, [row for row in rows if row.kind == Kind.WEBHOOK])
     for row in given:
         pk = row.interrupt_id or ""
         if row.kind == Kind.UNKNOWN and pk in unknown:
@@ -159,6 +174,19 @@ def subjects(tenant_id: int, rows: Iterable[Due | Notice]) -> dict[int, Subject]
         elif row.kind != Kind.UNKNOWN and pk in open_now and _is_still(row, open_now[pk]):
             found[row.pk] = open_now[pk]
     return found
+
+
+def _disabled(tenant_id: int, rows: Sequence[Due | Notice]) -> dict[int, Subject]:
+    """What the record tells of the webhooks that were disabled."""
+    if not rows:
+        return {}
+    told = tenant_events(tenant_id=tenant_id, seqs=[row.occasion for row in rows])
+    details = {seq: json.loads(event.detail) for seq, event in told.items()}
+    return {
+        row.pk: Disabled(tenant_id, detail["endpoint"], detail["name"])
+        for row in rows
+        if (detail := details.get(row.occasion))
+    }
 
 
 def _is_still(row: Due | Notice, question: Waiting) -> bool:
@@ -170,12 +198,12 @@ def concerned(kind: Kind, subject: Subject, among: Collection[int]) -> frozenset
     """Give those of these people whom this is for: whose answer would count now.
 
     An unknown outcome is for the run's owner and the admins, a page that was not accepted for
-    who handed it back.
+    who handed it back, a webhook for the admins.
     """
     if not among:
         return frozenset()
-    if isinstance(subject, Action):
-        return _to_find_out(subject, among)
+    if isinstance(subject, Action | Disabled):
+        return _to_look_into(subject, among)
     question = subject
     first = questions().first_asked
     match kind:
@@ -189,11 +217,12 @@ def concerned(kind: Kind, subject: Subject, among: Collection[int]) -> frozenset
             return first(question, among)
 
 
-def _to_find_out(action: Action, among: Collection[int]) -> frozenset[int]:
+def _to_look_into(subject: Action | Disabled, among: Collection[int]) -> frozenset[int]:
+    owner_id = subject.run.owner_id if isinstance(subject, Action) else None
     return frozenset(
         person.id
-        for person in people(action.tenant_id, among).values()
-        if person.is_active and (person.role == Role.ADMIN or person.id == action.run.owner_id)
+        for person in people(subject.tenant_id, among).values()
+        if person.is_active and (person.role == Role.ADMIN or person.id == owner_id)
     )
 
 
@@ -210,6 +239,8 @@ def ways_to_people(tenant_id: int) -> dict[int, list[str]]:
 
 
 def _willing(tenant_id: int, user_ids: Collection[int], kind: Kind) -> set[int]:
+    if kind is Kind.WEBHOOK:
+        return set(user_ids)
     wish = Kind.ASKED if kind is Kind.REOPENED else kind
     unwilling = Choice.objects.filter(tenant_id=tenant_id, **{wish.value: False})
     return set(user_ids) - set(unwilling.values_list("user_id", flat=True))

@@ -29,7 +29,7 @@ from notices.senders.chat import Chat
 from notices.senders.mail import Mail
 from notices.senders.outcome import Delivered, Failed, Gone, Outcome
 from notices.senders.push import Push, Subscription
-from notices.wording import Message
+from notices.wording import Disabled, Message
 from runs.asked import Waiting, questions
 from runs.clock import database_now
 from runs.models import Action
@@ -234,6 +234,9 @@ def _worded(told: Sequence[tuple[Notice, Subject]]) -> Iterator[tuple[list[Notic
     asked: dict[str, Waiting] = {}
     lost: list[tuple[Notice, Action]] = []
     for row, subject in told:
+        if isinstance(subject, Disabled):
+            yield [row], wording.of_disabled(subject)
+            continue
         if isinstance(subject, Action):
             lost.append((row, subject))
             continue

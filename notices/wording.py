@@ -43,6 +43,15 @@ class Message:
     waiting: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Disabled:
+    """A webhook that was disabled because it failed: whose, its id, its host."""
+
+    tenant_id: int
+    id: str
+    host: str
+
+
 def of_question(kind: Kind, question: Waiting) -> Message:
     """Tell of one question."""
     names = {
@@ -146,6 +155,26 @@ def of_many_unknown(count: int) -> Message:
     ]
     return Message(
         title=title, body="\n\n".join(paragraphs), brief=paragraphs[0], path=path, tag="unknown"
+    )
+
+
+def of_disabled(webhook: Disabled) -> Message:
+    """Tell of a webhook that gets nothing more."""
+    path = reverse("webhook", args=[webhook.id])
+    paragraphs = [
+        _(
+            "The webhook to %(host)s did not take what it was sent, so it is disabled. What happens"
+            " from now on is not told to it."
+        )
+        % {"host": plain(webhook.host)},
+        _("See what it answered, and enable it again here: %(link)s") % {"link": link(path)},
+    ]
+    return Message(
+        title=_("A webhook was disabled: %(host)s") % {"host": plain(webhook.host)},
+        body="\n\n".join(paragraphs),
+        brief=paragraphs[0],
+        path=path,
+        tag=webhook.id,
     )
 
 

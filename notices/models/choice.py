@@ -45,5 +45,5 @@ class Choice(models.Model):
                 return self.escalation
             case Kind.UNKNOWN:
                 return self.unknown
-            case Kind.CODE | Kind.TEST:
+            case Kind.WEBHOOK | Kind.CODE | Kind.TEST:
                 return True

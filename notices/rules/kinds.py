@@ -12,6 +12,8 @@ class Kind(StrEnum):
     REOPENED = "reopened"
     UNKNOWN = "unknown"
     """Of an action nobody knows what became of it."""
+    WEBHOOK = "webhook"
+    """A webhook was disabled because it failed."""
     CODE = "code"
     TEST = "test"
 

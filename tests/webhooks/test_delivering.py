@@ -10,11 +10,12 @@ from django.db import connection, transaction
 from django.test import Client
 
 import placet.webhooks
+from approvals.models import Interrupt
 from audit.numbering import number_events
 from identity.management.reporting import OPERATOR
 from placet.errors import InvalidSignature
 from runs.clock import database_now
-from tests.cast import Cast
+from tests.cast import Cast, question
 from tests.webhooks.conftest import Post, fall_due, listen, states, tried
 from tests.webhooks.receiver import Receiver, Webhook
 from webhooks.fanout import fan_out
@@ -413,3 +414,25 @@ def test_what_became_of_a_batch_takes_as_many_statements_as_of_one(
     assert len(parcels) == 12
     assert tried() == [(200, None)] * 12
     assert Failure.UNREACHABLE not in {one.failure for one in answered}
+
+
+def test_a_receiver_that_hangs_delays_no_question_and_no_answer(
+    cast: Cast, post: Post, hook: Receiver
+) -> None:
+    """H-29: what waits for a receiver holds no lock, and the deadline counts from storing."""
+    listen(cast.tenant, hook.url)
+    hook.free.clear()
+    cast.ask(cast.run())
+    number_events()
+    fan_out()
+    post.until(lambda: bool(hook.got))
+
+    asked = cast.ask(cast.run(), question(expires_in_s=10))
+    begun = database_now()
+    answered = cast.decide(asked, cast.rae)
+
+    assert isinstance(answered, Interrupt)
+    assert asked.expires_at - asked.created_at == timedelta(seconds=10)
+    assert begun - asked.created_at < timedelta(seconds=1)
+    assert not Attempt.objects.exists()
+    hook.free.set()
