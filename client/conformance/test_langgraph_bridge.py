@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ from placet.langgraph.waking import Graph, Threads
 
 A = Call("call-1", "V-2291")
 PATIENCE_S = 20.0
-MARK = "bridged-"
+MARK = f"bridged-{os.getpid()}-"
 """By which these threads are told from those of other tests, whose graphs are others."""
 
 
@@ -60,7 +61,8 @@ class Payer:
         """Whether the question's thread has come to its end."""
         thread = self.site.client.get_run(asked.run_id).view.external_id
         assert thread is not None
-        return not self.graph.get_state(config_of(thread)).next
+        said = self.graph.get_state(config_of(thread)).values["messages"][-1]
+        return bool(said.text.startswith("Finished."))
 
     def pay(self, args: Args) -> str:
         """Pay; a receipt."""
