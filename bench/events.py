@@ -143,6 +143,6 @@ def _end(client: placet.Client, readers: Sequence[Follower]) -> None:
 
 
 def _number(database: psycopg.Connection, sql: str, *values: int) -> int:
-    row = database.execute(sql, values).fetchone()
+    row = database.execute(sql, values or None).fetchone()
     assert row is not None
     return int(row[0])

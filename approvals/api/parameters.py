@@ -22,5 +22,5 @@ AfterSeq = Annotated[
 ]
 AfterNumber = Annotated[
     str,
-    Query(pattern=r"^[0-9]{1,18}$", description="The `next` of the page before; 0 at the start."),
+    Query(pattern=r"^[0-9]{1,15}$", description="The `next` of the page before; 0 at the start."),
 ]

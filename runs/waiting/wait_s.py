@@ -5,7 +5,7 @@ import re
 LONGEST_WAIT_S = 55
 _DIGITS = re.compile(r"[0-9]+")
 _DIGITS_READ = 3
-_LONGEST_SEQ = 18  # digits; always within a bigint
+_LONGEST_SEQ = 15  # digits; always a whole number of JSON (RFC 8785, 2^53 - 1)
 
 
 def read_wait_s(text: str) -> int | None:

@@ -125,7 +125,10 @@ def test_pages_give_each_event_once_in_order(story: Story, limit: int) -> None:
 
 
 def test_behind_the_last_number_is_nothing_and_next_stays(story: Story) -> None:
-    assert feed(story.cast.key, "?after=1000000") == {"items": [], "next": 1_000_000}
+    assert feed(story.cast.key, "?after=999999999999999") == {
+        "items": [],
+        "next": 999_999_999_999_999,
+    }
 
 
 def test_what_has_no_number_yet_is_not_told(story: Story) -> None:
@@ -169,7 +172,7 @@ def test_absent_foreign_and_malformed_runs_look_alike(story: Story) -> None:
         ("after=", "/after"),
         ("after=1.0", "/after"),
         ("after=%D9%A3", "/after"),
-        ("after=9999999999999999999", "/after"),
+        ("after=9999999999999999", "/after"),
         ("limit=0", "/limit"),
         ("limit=201", "/limit"),
         ("limit=x", "/limit"),

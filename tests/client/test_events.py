@@ -149,7 +149,16 @@ def test_events_of_others_neither_answer_who_waits_nor_keep_the_server_busy(
 
 
 @pytest.mark.parametrize(
-    "query", ["after=-1", "after=1&after=2x", "limit=0", "limit=201", "run=%00", "run="]
+    "query",
+    [
+        "after=-1",
+        "after=9999999999999999",
+        "after=1&after=2x",
+        "limit=0",
+        "limit=201",
+        "run=%00",
+        "run=",
+    ],
 )
 def test_whoever_waits_with_bad_parameters_is_refused_at_once(
     served: Site, key: str, query: str

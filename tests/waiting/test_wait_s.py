@@ -21,6 +21,6 @@ def test_what_is_no_number_of_seconds_is_none(text: str) -> None:
     assert read_after_seq(text) is None
 
 
-def test_a_sequence_number_fits_the_database() -> None:
-    assert read_after_seq("9" * 18) == 10**18 - 1
-    assert read_after_seq("9" * 19) is None
+def test_a_sequence_number_fits_the_database_and_an_answer() -> None:
+    assert read_after_seq("9" * 15) == 10**15 - 1
+    assert read_after_seq("9" * 16) is None
