@@ -7,7 +7,7 @@ from pydantic import Field
 from placet.protocol import limits
 from runs.api.bodies import Body, LeaseBody, Name, Text, Token
 
-Seen = Annotated[str, Field(min_length=1, max_length=limits.TEXT_BYTES)]
+Seen = Annotated[Text, Field(min_length=1)]
 Tool = Annotated[str, Field(pattern=f"^{limits.TOOL_PATTERN}$")]
 ToolGlob = Annotated[str, Field(pattern=rf"^(?:{limits.TOOL_PATTERN}\*?|\*)$")]
 Object = dict[str, Any]

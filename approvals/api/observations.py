@@ -1,6 +1,6 @@
 """Observations over HTTP: what the execution layer saw on the page that it controls."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.dateparse import parse_datetime
@@ -12,7 +12,6 @@ from approvals.api.bodies import HandbackBody, ObservationBody
 from approvals.api.shapes import Shape, interrupt_shape
 from approvals.models.observing import Observed, observe_handback, observe_run
 from approvals.rules.observing import MEMBERS, Seen
-from approvals.rules.questions import text_refusal
 from identity.roles import Scope
 from runs.access import agent_run
 from runs.api.http import Refused, Reply, effect, key_of, not_found, require
@@ -55,11 +54,8 @@ def observe(request: HttpRequest, run_id: str, body: ObservationBody) -> HttpRes
 
 
 def _seen(body: ObservationBody) -> Seen:
-    members = {name: getattr(body, name) for name in MEMBERS}
-    if refusal := text_refusal(*members.values()):
-        raise Refused(refusal)
     return Seen(
-        **members,
+        **{name: getattr(body, name) for name in MEMBERS},
         fencing_token=body.fencing_token,
         snapshot_sha256=body.snapshot_sha256,
         observed_at=_instant(body.observed_at),
@@ -69,11 +65,11 @@ def _seen(body: ObservationBody) -> Seen:
 def _instant(text: str) -> datetime:
     try:
         at = parse_datetime(text)
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
-        raise Refused(invalid("/observed_at", "This has to be an RFC 3339 time with its offset."))
-    return at
+        if at is not None and at.tzinfo is not None:
+            return at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass  # no date, or one that is in no year of UTC
+    raise Refused(invalid("/observed_at", "This has to be an RFC 3339 time with its offset."))
 
 
 def _reply(outcome: Observed | Refusal) -> Reply:

@@ -5,10 +5,9 @@ from ninja import Router
 
 from approvals.api.bodies import ReconcileBody
 from approvals.models.reconciling import Found, settle_outcome
-from approvals.rules.questions import text_refusal
 from identity.roles import Scope
 from runs.access import agent_action
-from runs.api.http import Refused, Reply, effect, key_of, not_found, require
+from runs.api.http import Reply, effect, key_of, not_found, require
 from runs.api.problem import PROBLEMS
 from runs.api.shapes import ActionOut, action_shape
 from runs.rules.evidence import Evidence, EvidenceKind, Finding
@@ -21,8 +20,6 @@ router = Router(tags=["actions"])
 def reconcile_action(request: HttpRequest, action_id: str, body: ReconcileBody) -> HttpResponse:
     """Say what was found out about an unknown outcome, and what shows it."""
     evidence = body.evidence
-    if evidence and (refusal := text_refusal(evidence.reference, evidence.note)):
-        raise Refused(refusal)
     found = Found(
         Finding(body.outcome),
         Evidence(EvidenceKind(evidence.kind), evidence.reference, evidence.note)

@@ -14,7 +14,7 @@ from approvals.api.readers import agent_runs
 from approvals.api.shapes import interrupt_shape, run_shapes
 from approvals.models.asking import Asked, ask
 from approvals.models.content import NewQuestion
-from approvals.rules.questions import questions_refusal, text_refusal
+from approvals.rules.questions import questions_refusal
 from identity.access import user_by_name
 from identity.models import Agent
 from identity.roles import Scope
@@ -41,7 +41,7 @@ def begin_run(request: HttpRequest, body: RunBody) -> HttpResponse:
 def _check_run(body: RunBody) -> None:
     check_size(body.context)
     check_size(body.labels)
-    if refusal := text_refusal(body.title) or questions_refusal(_dumped(body.interrupts or [])):
+    if refusal := questions_refusal(_dumped(body.interrupts or [])):
         raise Refused(refusal)
 
 
@@ -223,8 +223,6 @@ def cancel_run(
     """Stop a run, its questions and its open children; what was asked takes no more answers."""
     agent = key_of(request).agent
     reason = body.reason if body else None
-    if refusal := text_refusal(reason):
-        raise Refused(refusal)
 
     def command() -> Reply:
         run = agent_run(agent, run_id)

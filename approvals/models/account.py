@@ -60,7 +60,7 @@ def foreign_account(tenant_id: int, owner_id: int, target: JSONValue) -> Refusal
     known = Account.objects.filter(
         tenant_id=tenant_id, user_id=owner_id, origin=str(target["origin"])
     )
-    accounts = set(known.values_list("account", flat=True))
+    accounts = list(known.values_list("account", flat=True))  # an agent's value has no hash
     if not accounts or target["account"] in accounts:
         return None
     return Refusal(

@@ -15,7 +15,12 @@ from approvals.models.decision import Approval, Decision, Outcome
 from approvals.models.grants import grant, may_decide
 from approvals.models.interrupt import Interrupt, wait_summary
 from approvals.rules.answering import Answer, Right, judge
-from approvals.rules.asking import APPROVING, expires_in_s, offered_decisions
+from approvals.rules.asking import (
+    APPROVING,
+    expires_in_s,
+    observation_max_age_s,
+    offered_decisions,
+)
 from approvals.rules.editing import edited_asked, response_fault, unheeded_edit
 from approvals.rules.people import Stakes, is_admitted, places, places_filled
 from approvals.rules.policy import Rule, rule_for
@@ -249,7 +254,6 @@ class Ballot:
             has_args_schema=old.args_schema is not None,
             has_response_schema=old.response_schema is not None,
         )
-        ages = [age for age in (old.observation_max_age_s, rule.observation_max_age_s) if age]
         span_s = expires_in_s(rule, None)
         return Interrupt(
             id=new_id("int"),
@@ -261,7 +265,9 @@ class Ballot:
             required=places(rule.clauses),
             created_at=self.turn.now,
             expires_at=min(old.expires_at, self.turn.now + timedelta(seconds=span_s)),
-            observation_max_age_s=min(ages) if ages else None,
+            observation_max_age_s=observation_max_age_s(
+                old.observation_max_age_s, rule.observation_max_age_s
+            ),
             state=InterruptState.PENDING.value,
             **kept,
         )

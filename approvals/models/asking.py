@@ -19,7 +19,13 @@ from approvals.models.grants import Approvers, grant
 from approvals.models.handoff import HandoffLink
 from approvals.models.interrupt import Interrupt, open_of_agent, open_of_run, wait_summary
 from approvals.models.policy import PolicyVersion
-from approvals.rules.asking import Asking, asking, expires_in_s, offered_decisions
+from approvals.rules.asking import (
+    Asking,
+    asking,
+    expires_in_s,
+    observation_max_age_s,
+    offered_decisions,
+)
 from approvals.rules.people import Stakes, places, places_filled
 from approvals.rules.policy import Rule, names_tool, rule_for
 from audit.record import Actor, ActorKind
@@ -312,7 +318,9 @@ class Plan:
             response_schema=stored_schema(question.response_schema),
             allowed_decisions=[kind.value for kind in self._offered(step)],
             sensitive=list(question.sensitive),
-            observation_max_age_s=question.observation_max_age_s or rule.observation_max_age_s,
+            observation_max_age_s=observation_max_age_s(
+                question.observation_max_age_s, rule.observation_max_age_s
+            ),
             policy=self.policy,
             policy_version=self.policy.version if self.policy else 0,
             policy_rule=rule.id,

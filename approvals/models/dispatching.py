@@ -160,11 +160,14 @@ class Use:
         return f"the rule “{rule.id}”" if rule.deny else None
 
     def _is_page_verified(self) -> bool:
-        """Whether the page was seen, under the lease that lives, recently enough, as named."""
+        """Whether a look that is named or needed was under the lease that lives, and at the target.
+
+        How long ago it may have been is asked only where something limits it.
+        """
         max_age_s, run = self.interrupt.observation_max_age_s, self.turn.run
-        if max_age_s is None:
-            return True
-        if self.wanted.observation_id is None or self.wanted.lease is not None:
+        if self.wanted.observation_id is None:
+            return max_age_s is None
+        if self.wanted.lease is not None:
             return False
         seen = Observation.objects.filter(run_id=run.pk, pk=self.wanted.observation_id).first()
         return (

@@ -105,3 +105,8 @@ def expires_in_s(rule: Rule, requested: int | None) -> int:
     if requested is None:
         return most or limits.EXPIRES_IN_DEFAULT_S
     return requested if most is None else min(requested, most)
+
+
+def observation_max_age_s(*asked_for: int | None) -> int | None:
+    """How old a look may be that a dispatch names: the least of what is asked for, if anything."""
+    return min((age for age in asked_for if age is not None), default=None)

@@ -41,9 +41,9 @@ def differences(target: Mapping[str, JSONValue] | None, seen: Mapping[str, JSONV
     return [name for name, value in (target or {}).items() if seen.get(name) != value]
 
 
-def is_recent(received_at: datetime, *, max_age_s: int, now: datetime) -> bool:
-    """Whether a look is young enough; at the limit it is."""
-    return now - received_at <= timedelta(seconds=max_age_s)
+def is_recent(received_at: datetime, *, max_age_s: int | None, now: datetime) -> bool:
+    """Whether a look is young enough; at the limit it is, and always where nothing limits it."""
+    return max_age_s is None or now - received_at <= timedelta(seconds=max_age_s)
 
 
 def may_observe(run: RunFacts, fencing_token: int) -> Refusal | None:

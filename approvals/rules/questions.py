@@ -37,8 +37,6 @@ def text_refusal(*texts: str | None) -> Refusal | None:
 
 
 def _size_refusal(question: Question) -> Refusal | None:
-    if refusal := text_refusal(str(question["description"])):
-        return refusal
     args, target = question["args"], question["target"]
     assert isinstance(args, dict) and (target is None or isinstance(target, dict))
     try:

@@ -3,11 +3,22 @@
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from placet.protocol import limits
 
-Text = Annotated[str, Field(max_length=limits.TEXT_BYTES)]
+TOO_LARGE = "too_large"
+"""The type of pydantic's error about a text of too many bytes."""
+
+
+def _within_bytes(text: str) -> str:
+    if len(text.encode()) > limits.TEXT_BYTES:
+        raise PydanticCustomError(TOO_LARGE, f"A text is at most {limits.TEXT_BYTES} bytes.")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_within_bytes)]
 Name = Annotated[str, Field(min_length=1, max_length=255)]
 Token = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Ttl = Annotated[int, Field(ge=limits.LEASE_TTL_MIN_S, le=limits.LEASE_TTL_MAX_S)]

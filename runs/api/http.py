@@ -30,6 +30,7 @@ from placet.protocol.digest import sha256_hex
 from placet.protocol.pointers import pointer
 from placet.protocol.reading import InvalidJSON, JSONValue, read_json
 from placet.protocol.refusals import Fault, RefusalCode
+from runs.api.bodies import TOO_LARGE
 from runs.api.description import DescribedAPI
 from runs.api.docs import PlainDocs
 from runs.api.problem import MEDIA_TYPE, problem_headers, problem_text
@@ -291,6 +292,8 @@ def _on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
             ),
         )
     faults = tuple(_fault(fault) for fault in error.errors)
+    if large := next((fault for fault in error.errors if fault["type"] == TOO_LARGE), None):
+        return refuse(request, Refusal(code=RefusalCode.TOO_LARGE, detail=large["msg"]))
     return refuse(
         request,
         Refusal(code=RefusalCode.INVALID_REQUEST, detail=faults[0].message, faults=faults),

@@ -8,6 +8,7 @@ from approvals.models import Interrupt
 from audit.models import Event
 from placet.protocol.states import DecisionKind
 from runs.models import Run
+from tests.approvals.acting import Executor
 from tests.approvals.api import AgentHTTP, ask_body, asked, code
 from tests.cast import PAYMENT, PAYMENT_SHA256, Cast
 
@@ -197,6 +198,35 @@ def test_a_large_integer_is_refused_and_as_text_kept_digit_for_digit(http: Agent
         assert told["args"] == {"invoice_id": number}
         digests.append(told["asked_sha256"])
     assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize("text", ["x" * 8193, "é" * 4097])
+def test_a_text_of_more_than_8_kib_is_too_large_wherever_it_stands(cast: Cast, text: str) -> None:
+    executor = Executor(cast)
+    action_id, token = executor.in_flight()
+    run, action = f"/runs/{executor.run}", f"/actions/{action_id}"
+    look = {"fencing_token": token, "snapshot_sha256": "0" * 64, "observed_at": "2026-12-01T00:00Z"}
+
+    replies = [
+        executor.http.post(path, body)
+        for path, body in (
+            ("/runs", {"title": text, "owner": "alice"}),
+            (f"{run}/interrupts", ask_body(description=text)),
+            (f"{run}/interrupts", ask_body(kind="handoff", handoff_url=text)),
+            (f"{run}/cancel", {"reason": text}),
+            (f"{run}/observations", {**look, "origin": text}),
+            (f"{action}/unknown", {"fencing_token": token, "detail": text}),
+            (
+                f"{action}/reconcile",
+                {
+                    "outcome": "still_unknown",
+                    "evidence": {"kind": "target_object", "reference": "r", "note": text},
+                },
+            ),
+        )
+    ]
+
+    assert [code(reply) for reply in replies] == [(413, "too_large")] * len(replies)
 
 
 def test_a_body_of_more_than_a_mebibyte_is_too_large(http: AgentHTTP) -> None:

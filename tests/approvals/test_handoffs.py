@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from approvals.models import Account, HandoffLink, Interrupt, Observation
+from approvals.models import Account, HandoffLink, Interrupt, Observation, PolicyVersion
 from audit.models import Event
 from identity.management.reporting import OPERATOR
+from placet.protocol.reading import JSONValue
 from placet.protocol.states import DecisionKind
 from runs.rules.refusal import Refusal
 from tests.approvals.acting import Executor
@@ -48,6 +49,15 @@ def seen(token: int, handback: int = 1, **members: Any) -> dict[str, Any]:
         "observed_at": datetime.now(UTC).isoformat(),
         **members,
     }
+
+
+def look(executor: Executor, token: int, **members: Any) -> str:
+    """The id of what was seen in the run, with no regard to a hand-back."""
+    body = {**seen(token, **members)}
+    del body["handback"]
+    reply = executor.http.post(f"/runs/{executor.run}/observations", body)
+    assert reply.status_code == 200, reply.content
+    return str(reply.json()["observation_id"])
 
 
 def observe(executor: Executor, interrupt_id: str, body: dict[str, Any]) -> Any:
@@ -167,13 +177,9 @@ def test_another_account_than_the_owner_s_is_not_permitted(executor: Executor, c
 def test_dispatch_names_a_recent_look_at_its_target(executor: Executor) -> None:
     asked = executor.approved(target=TARGET, observation_max_age_s=30)
     token = executor.take()
-    look = {**seen(token)}
-    del look["handback"]
-    path = f"/runs/{executor.run}/observations"
 
     without = executor.dispatch(asked, token)
-    elsewhere = executor.http.post(path, {**look, "page": "/other"}).json()["observation_id"]
-    right = executor.http.post(path, look).json()["observation_id"]
+    elsewhere, right = look(executor, token, page="/other"), look(executor, token)
 
     assert code(without) == (409, "page_not_verified")
     assert code(executor.dispatch(asked, token, observation_id=elsewhere)) == (
@@ -183,6 +189,56 @@ def test_dispatch_names_a_recent_look_at_its_target(executor: Executor) -> None:
     told = executor.dispatch(asked, token, observation_id=right, args=PAYMENT)
     assert told.status_code == 201
     assert Observation.objects.filter(pk=right, matched=None).exists()
+
+
+def test_an_agent_cannot_widen_how_old_a_look_may_be(executor: Executor, cast: Cast) -> None:
+    """What an agent sends narrows, never widens."""
+    rule = {"id": "rae", "approvals": [{"from": {"users": ["rae"]}, "count": 1}]}
+    PolicyVersion.set(cast.tenant, [{**rule, "observation_max_age_s": 30}], by=OPERATOR)
+
+    for asked_for, kept in ((None, 30), (5, 5), (3600, 30)):
+        asked = executor.ask(call_id=f"call-{asked_for}", observation_max_age_s=asked_for)
+        assert Interrupt.objects.get(pk=asked["id"]).observation_max_age_s == kept
+
+
+def test_a_look_that_is_named_without_need_is_one_all_the_same(executor: Executor) -> None:
+    """The record of a dispatch names no look that was none, of another run or another target."""
+    asked, token = executor.approved(target=TARGET), executor.take()
+    other = Executor(executor.cast, name="other")
+    here = look(executor, token)
+    elsewhere = look(executor, token, account="bob@acme")
+    there = look(other, other.take())
+
+    for named in ("obs_1", "x" * 255, elsewhere, there):
+        refused = executor.dispatch(asked, token, observation_id=named)
+        assert code(refused) == (409, "page_not_verified")
+
+    assert executor.dispatch(asked, token, observation_id=here).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "at",
+    ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "2026-12-01T00:00:00", "2026-12-01"],
+)
+def test_a_look_at_no_instant_is_invalid(executor: Executor, at: str) -> None:
+    body = {**seen(executor.take()), "observed_at": at}
+    del body["handback"]
+
+    reply = executor.http.post(f"/runs/{executor.run}/observations", body)
+
+    assert code(reply) == (422, "invalid_request")
+
+
+@pytest.mark.parametrize("account", [["mine"], {"mine": 1}, None, 1, True, "other"])
+def test_what_is_no_text_is_nobody_s_account(
+    executor: Executor, cast: Cast, account: JSONValue
+) -> None:
+    Account.register(cast.alice, origin="https://bank.example", account="mine", by=OPERATOR)
+    target = {"origin": "https://bank.example", "account": account}
+
+    reply = executor.http.post(f"/runs/{executor.run}/interrupts", ask_body(target=target))
+
+    assert code(reply) == (403, "not_permitted")
 
 
 def test_a_link_that_another_secret_sealed_is_no_link(executor: Executor, settings: Any) -> None:

@@ -189,6 +189,5 @@ def _report_unknown(action: Action, error: BaseException) -> Flow[None]:
 
 
 def _unknown(action: Action, detail: str) -> Request:
-    return requests.give_unknown(
-        action.id, action.fencing_token, detail=detail[:TEXT_BYTES], read_s=LAST_WORD_S
-    )
+    short = detail.encode(errors="replace")[:TEXT_BYTES].decode(errors="ignore")
+    return requests.give_unknown(action.id, action.fencing_token, detail=short, read_s=LAST_WORD_S)
