@@ -72,13 +72,9 @@ TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assi
 
 
 @pytest.fixture(scope="session")
-def template(
-    django_db_setup: None,
-    django_db_blocker: "pytest_django.DjangoDbBlocker",  # type: ignore[name-defined]  # noqa: F821
-) -> Template:
-    """The cast as every test of this worker has it."""
-    with django_db_blocker.unblock():
-        return Template.take()
+def template() -> Template:
+    """The cast as it was made last by this worker."""
+    return Template()
 
 
 @pytest.fixture
