@@ -10,6 +10,7 @@ from typing import Final
 from django.db import connection
 
 from audit.models import Seal
+from audit.sealing import BEHIND
 
 LATE: Final = timedelta(seconds=30)
 """An event that waits longer for its number shows that no worker runs."""
@@ -18,17 +19,7 @@ _WAITING = """
     SELECT count(*), min(event.at), coalesce(statement_timestamp() - min(event.at), '0')
     FROM audit_unnumbered waiting JOIN audit_event event ON event.id = waiting.event_id
 """
-_UNSEALED = """
-    SELECT coalesce(sum(newest.n - coalesce(seal.last_n, 0)), 0) FROM audit_tenantchain chain
-    LEFT JOIN LATERAL (
-        SELECT last_n FROM audit_seal
-        WHERE tenant_id = chain.tenant_id ORDER BY seq DESC LIMIT 1
-    ) seal ON true
-    CROSS JOIN LATERAL (
-        SELECT n FROM audit_numbered
-        WHERE tenant_id = chain.tenant_id ORDER BY n DESC LIMIT 1
-    ) newest
-"""
+_UNSEALED = f"SELECT coalesce(sum(newest.n - coalesce(seal.last_n, 0)), 0) {BEHIND}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,7 @@ from placet.protocol.reading import JSONValue
 SEAL_EVENTS: Final = 1000
 """The most events of one seal; what is beyond goes into the next."""
 
-_UNSEALED = """
-    SELECT chain.tenant_id, coalesce(seal.seq, 0), coalesce(seal.last_n, 0),
-        coalesce(seal.hash, ''), statement_timestamp()
+BEHIND: Final = """
     FROM audit_tenantchain chain
     LEFT JOIN LATERAL (
         SELECT seq, last_n, hash FROM audit_seal
@@ -33,6 +31,12 @@ _UNSEALED = """
         WHERE tenant_id = chain.tenant_id ORDER BY n DESC LIMIT 1
     ) newest
     WHERE newest.n > coalesce(seal.last_n, 0)
+"""
+"""Tenants with numbered events that have no seal yet: their last `seal` and `newest` number."""
+
+_UNSEALED = f"""
+    SELECT chain.tenant_id, coalesce(seal.seq, 0), coalesce(seal.last_n, 0),
+        coalesce(seal.hash, ''), statement_timestamp() {BEHIND}
 """
 
 _log = structlog.get_logger(__name__)
