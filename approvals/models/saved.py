@@ -1,5 +1,6 @@
 """What a tenant keeps as a file of rules: each save is a version, and a version never changes."""
 
+from abc import abstractmethod
 from typing import ClassVar, Self
 
 from django.db import models, transaction
@@ -31,9 +32,9 @@ class Saved(models.Model):
         return f"{self.tenant}@{self.version}"
 
     @staticmethod
+    @abstractmethod
     def faults_of(document: JSONValue) -> tuple[Fault, ...]:
         """Everything that is wrong with a document; each kind of document has its own."""
-        raise NotImplementedError
 
     def content_digest(self) -> str:
         """The digest of the document as saved, which the record of the saving holds."""

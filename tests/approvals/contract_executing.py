@@ -1,5 +1,6 @@
 """What executors do in the state machine, and those who find out what became of it."""
 
+from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,11 +41,13 @@ class Executing(RuleBasedStateMachine):
         """The first question that was seen under each idempotency key."""
         self.doors = Doors(self.cast)
 
+    @abstractmethod
     def all(self) -> list[ActingRun]:
-        raise NotImplementedError
+        """Every run so far."""
 
+    @abstractmethod
     def run_of(self, question: model.Question) -> ActingRun:
-        raise NotImplementedError
+        """The run that a question was asked in."""
 
     def name(self, prefix: str) -> str:
         self.names += 1
@@ -116,11 +119,13 @@ class Executing(RuleBasedStateMachine):
             self.answer(question, posted, "command")
         return question if question.is_unused_approval else None
 
+    @abstractmethod
     def ask(self, *asked: Any) -> Any:
-        raise NotImplementedError
+        """Ask, and compare what came of it with the model."""
 
+    @abstractmethod
     def answer(self, *posted: Any) -> Any:
-        raise NotImplementedError
+        """Answer, and compare what came of it with the model."""
 
     @rule(picks=picks, said=said)
     def report_well(self, picks: Picks, said: str) -> None:
