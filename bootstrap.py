@@ -291,7 +291,8 @@ def test_adapters(arguments: list[str]) -> int:
     """Run the conformance kit: the adapters with their frameworks, against the server."""
     ADAPTERS.install()
     pytest = [str(ADAPTERS.python), "-m", "pytest", "-c", "client/pyproject.toml"]
-    return child([*pytest, *(arguments or ["client/conformance"])], testing())
+    spread = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "worksteal"]
+    return child([*pytest, *(arguments or [*spread, "client/conformance"])], testing())
 
 
 def testing(*, in_browser: bool = False) -> dict[str, str]:

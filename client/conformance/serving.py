@@ -2,8 +2,8 @@
 
     .venv/bin/python client/conformance/serving.py FOLDER PORT
 
-Everything is made by commands of `manage.py`. The first line of the output is JSON: the agent's
-`key`, and `checkpoints`, a database beside the server's own.
+Everything is made by commands of `manage.py`. `site.json` in the folder then has the address, the
+agent's `key`, and `checkpoints`, a database beside the server's own.
 """
 
 import json
@@ -60,7 +60,10 @@ def main(folder: Path, port: str) -> None:
             "PLACET_SECRET_KEY": "x" * 50,
         }
         checkpoints = cluster.url(user=SUPERUSER, dbname="checkpoints")
-        print(json.dumps({"key": fill(), "checkpoints": checkpoints}), flush=True)
+        made = {"url": os.environ["PLACET_BASE_URL"], "key": fill(), "checkpoints": checkpoints}
+        fresh = folder / "site.new"
+        fresh.write_text(json.dumps(made))
+        fresh.rename(folder / "site.json")
         serve = [sys.executable, "manage.py", "serve", "--host", "127.0.0.1", "--port", port]
         work = [sys.executable, "manage.py", "worker"]
         running = [subprocess.Popen(command, cwd=ROOT) for command in (serve, work)]

@@ -4,7 +4,6 @@ import json
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,51 +37,50 @@ class Site:
     client: Client
 
 
-@contextmanager
-def served() -> Iterator[Site]:
-    """A site of its own, gone at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="placet-conformance-"))
+def start(folder: Path) -> subprocess.Popen[str]:
+    """Begin to fill and serve a site whose files are in this folder; to be ended by `end`."""
     folder.chmod(0o755)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     python = ROOT / ".venv" / "bin" / "python"
     with (folder / "said").open("w") as said:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [python, "client/conformance/serving.py", folder, str(port)],
             cwd=ROOT,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=said,
             stderr=said,
             text=True,
         )
+
+
+def end(process: subprocess.Popen[str], folder: Path) -> None:
+    """End it, and remove its folder."""
     assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        assert line, (folder / "said").read_text()
-        made = json.loads(line)
-        url = f"http://127.0.0.1:{port}"
-        _until_ready(url)
-        with (
-            Client(url, made["key"]) as client,
-            Person(url, "alice", PASSWORD) as alice,
-            Person(url, "rae", PASSWORD) as rae,
-        ):
-            yield Site(url, made["key"], made["checkpoints"], folder, alice, rae, client)
-    finally:
-        process.stdin.close()
-        process.wait(60)
-        process.stdout.close()
-        shutil.rmtree(folder)
+    process.stdin.close()
+    process.wait(60)
+    shutil.rmtree(folder)
 
 
-def _until_ready(url: str) -> None:
+@contextmanager
+def reached(folder: Path) -> Iterator[Site]:
+    """The site of this folder once it serves, with people who signed in."""
     deadline = time.monotonic() + STARTED_WITHIN_S
-    while True:
-        try:
-            if httpx.get(f"{url}/readyz").is_success:
-                return
-        except httpx.TransportError:
-            pass
-        assert time.monotonic() < deadline, "the server did not start"
+    made = folder / "site.json"
+    while not made.exists() or not _is_ready(json.loads(made.read_text())["url"]):
+        assert time.monotonic() < deadline, (folder / "said").read_text()
         time.sleep(0.05)
+    told = json.loads(made.read_text())
+    with (
+        Client(told["url"], told["key"]) as client,
+        Person(told["url"], "alice", PASSWORD) as alice,
+        Person(told["url"], "rae", PASSWORD) as rae,
+    ):
+        yield Site(**told, folder=folder, alice=alice, rae=rae, client=client)
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz").is_success
+    except httpx.TransportError:
+        return False

@@ -86,8 +86,9 @@ def forged(stage: Stage) -> None:
 
     assert (stage.payments, [each.call_id for each in stage.waiting()]) == ([], [A.id])
     assert stage.rae.approve(stage.asked(A).id) is None
-    stage.open().wake()
-    assert stage.payments == [A.args]
+    again = stage.open()
+    again.wake()
+    assert (stage.payments, again.is_over()) == ([A.args], True)
 
 
 def late(stage: Stage) -> None:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -251,6 +252,35 @@ def test_a_bridge_serves_an_agent_that_lives_on_an_event_loop(site: Site) -> Non
 
     asyncio.run(asyncio.wait_for(go(), PATIENCE_S))
     assert paid == ["V-2291"]
+
+
+def test_a_thread_that_the_bridge_lets_go_on_may_finish_its_run(site: Site) -> None:
+    """Under the lease that the bridge holds meanwhile."""
+    run = run_of_thread(site.client, owner="alice")
+    pay_vendor = paying(lambda args: "Paid.")
+
+    class Finishing(AgentMiddleware[Any, Any, Any]):
+        """Ends the run with the agent."""
+
+        def after_agent(self, state: Any, runtime: Any) -> None:
+            """Finish it."""
+            run().finish("succeeded")
+
+    agent: Graph = create_agent(
+        ScriptedModel(),
+        [pay_vendor],
+        middleware=[PlacetMiddleware(run, [pay_vendor]), Finishing()],
+        checkpointer=InMemorySaver(),
+    )
+    thread = f"{MARK}{uuid4().hex}"
+    agent.invoke({"messages": [("user", order([A]))]}, config_of(thread))
+    (begun,) = site.client.find_runs(external_id=thread)
+
+    with running(bridging(site, agent)):
+        site.rae.approve(begun.view.interrupts[0].id)
+        until(lambda: begun.refresh().state == "DONE")
+
+    assert begun.view.outcome == "succeeded"
 
 
 def test_a_bridge_whose_key_is_no_good_ends_and_says_so(site: Site, opened: Open) -> None:

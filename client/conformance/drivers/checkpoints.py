@@ -1,5 +1,6 @@
 """Where LangGraph keeps threads: a PostgreSQL database beside the server's, or a SQLite file."""
 
+import os
 import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -25,12 +26,15 @@ def postgres(site: Site) -> tuple[Connection[dict[str, Any]], PostgresSaver]:
     )
     saver = PostgresSaver(connection)
     if site.url not in _is_set_up:
+        connection.execute("SELECT pg_advisory_lock(1)")  # other workers do the same
         saver.setup()
+        connection.execute("SELECT pg_advisory_unlock(1)")
         _is_set_up.add(site.url)
     return connection, saver
 
 
 def sqlite(site: Site) -> tuple[sqlite3.Connection, SqliteSaver]:
-    """In a file that several processes share."""
-    connection = sqlite3.connect(site.folder / "threads.sqlite", check_same_thread=False)
+    """In a file that all agents of this process share."""
+    file = site.folder / f"threads-{os.getpid()}.sqlite"
+    connection = sqlite3.connect(file, check_same_thread=False)
     return connection, SqliteSaver(connection)

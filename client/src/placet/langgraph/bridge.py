@@ -20,12 +20,14 @@ from placet.errors import Refused
 from placet.langgraph.agenda import Agenda
 from placet.langgraph.holding import HOLDINGS
 from placet.langgraph.waking import Graph, Threads
+from placet.protocol.refusals import RefusalCode
 from placet.protocol.states import RunState
 
 log = logging.getLogger("placet.langgraph")
 
 GOES_ON = (RunState.READY, RunState.EXPIRED)
 WAITS = frozenset({RunState.WAIT_USER, RunState.IN_FLIGHT, RunState.UNKNOWN})
+ENDED = frozenset({RefusalCode.NOT_FOUND, RefusalCode.RUN_CLOSED, RefusalCode.CANCELLED})
 CANCELLED_WITHIN = timedelta(days=31)
 """Threads of runs that were cancelled while no bridge ran are woken if the run is so young."""
 
@@ -130,17 +132,18 @@ class Bridge:
         try:
             is_settled = self._is_settled(run_id)
         except Exception as error:
+            is_settled = isinstance(error, Refused) and error.code in ENDED
             log.warning("The thread of %s did not go on: %s", run_id, type(error).__name__)
             if self._on_error is not None:
                 self._on_error(run_id, error)
-            is_settled = isinstance(error, Refused) and error.code == "not_found"
+        finally:
+            self._agenda.let_go(run_id)
         if is_settled:
             self._pauses.pop(run_id, None)
-        else:
-            pause_s = self._pauses.get(run_id, FIRST_PAUSE_S)
-            self._pauses[run_id] = min(2 * pause_s, LONGEST_PAUSE_S)
-            self._agenda.note(run_id, in_s=pause_s)
-        self._agenda.let_go(run_id)
+            return
+        pause_s = self._pauses.get(run_id, FIRST_PAUSE_S)
+        self._pauses[run_id] = min(2 * pause_s, LONGEST_PAUSE_S)
+        self._agenda.note(run_id, in_s=pause_s)
 
     def _is_settled(self, run_id: str) -> bool:
         """Whether there is nothing to do before the run changes again."""

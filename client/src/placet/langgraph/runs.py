@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 
 from placet.client import Client, Run
+from placet.langgraph.holding import HOLDINGS
 
 RunSource: TypeAlias = Run | Callable[[], Run]
 """A run, or what gives it where a graph runs."""
@@ -16,8 +17,8 @@ KEPT = 1024
 
 
 def run_of(source: RunSource) -> Run:
-    """The run itself."""
-    return source if isinstance(source, Run) else source()
+    """The run itself, by the handle that carries this process's lease where it holds one."""
+    return HOLDINGS.handle(source if isinstance(source, Run) else source())
 
 
 def run_of_thread(
@@ -39,10 +40,11 @@ def run_of_thread(
     def run() -> Run:
         config = get_config()
         thread = str(config["configurable"]["thread_id"])
-        return begun(
+        found = begun(
             thread,
             owner if isinstance(owner, str) else owner(config),
             title if isinstance(title, str) else title(config),
         )
+        return HOLDINGS.handle(found)
 
     return run
