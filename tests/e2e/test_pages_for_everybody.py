@@ -39,6 +39,14 @@ NO_PAGES = {
     "/settings/notices/test/",
     "/settings/notices/browser/",
     "/settings/notices/waiting/",
+    "/settings/webhooks/add/",
+    "/settings/webhooks/<endpoint_id>/change/",
+    "/settings/webhooks/<endpoint_id>/rotate/",
+    "/settings/webhooks/<endpoint_id>/test/",
+    "/settings/webhooks/<endpoint_id>/disable/",
+    "/settings/webhooks/<endpoint_id>/enable/",
+    "/settings/webhooks/<endpoint_id>/resend/",
+    "/settings/webhooks/<endpoint_id>/deliveries/<delivery_id>/resend/",
 }
 """Addresses that answer a page's script, send a file, or lead on to a page that is walked."""
 MOVING = """() => [...document.querySelectorAll("*")].filter((one) => {
