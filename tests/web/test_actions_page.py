@@ -13,6 +13,7 @@ from approvals.models import Interrupt, PolicyVersion
 from audit.models import Event
 from identity.management.reporting import OPERATOR
 from identity.models import User
+from runs.ids import new_id
 from runs.models import Action, Run
 from tests.approvals.acting import Executor
 from tests.cast import PAYMENT, PAYMENT_SHA256, Cast
@@ -209,10 +210,10 @@ def test_the_list_costs_the_same_for_one_and_for_many(executor: Executor) -> Non
 def _copy(action: Action, number: int) -> Action:
     """The same once more, of a question of its own."""
     asked = Interrupt.objects.get(pk=action.interrupt_id)
-    asked.pk, asked.call_id = f"{asked.pk[:-2]}{number:02d}", f"copy-{number}"
+    asked.pk, asked.call_id = new_id("int"), f"copy-{number}"
     asked.state, asked.ended_at = "CANCELLED", asked.created_at
     asked.save(force_insert=True)
-    action.pk, action.interrupt_id = f"{action.pk[:-2]}{number:02d}", asked.pk
+    action.pk, action.interrupt_id = new_id("act"), asked.pk
     action.save(force_insert=True)
     return action
 
